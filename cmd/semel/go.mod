@@ -1,0 +1,7 @@
+module github.com/semel-dev/semel/cmd/semel
+
+go 1.26
+
+require github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+
+replace github.com/semel-dev/semel => ../..

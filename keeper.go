@@ -32,7 +32,7 @@ func New(store Store, opts *Options) (*Keeper, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	o := opts.withDefaults()
+	o := withDefaults(*opts)
 	if err := o.check(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,11 @@ import (
 
 var key = semel.Key{Scope: "tenant", ID: "order-1"}
 
+// advance lets the fake clock of a synctest bubble run.
+func advance(d time.Duration) {
+	time.Sleep(d) // sleep: fake time
+}
+
 func newKeeper(t *testing.T, store semel.Store, o *semel.Options) *semel.Keeper {
 	t.Helper()
 	k, err := semel.New(store, o)
@@ -28,7 +33,7 @@ func TestDoRunsOnceAndReplays(t *testing.T) {
 		runs := 0
 		work := func(context.Context, *semel.Lease) ([]byte, error) {
 			runs++
-			time.Sleep(5 * time.Minute) // ten leases: it has to be renewed
+			advance(5 * time.Minute) // ten leases: it has to be renewed
 			return []byte("paid"), nil
 		}
 		first, err := k.Do(t.Context(), key, work)
@@ -56,7 +61,7 @@ func TestDoFailureReleasesOrDoubts(t *testing.T) {
 		if _, err := k.Do(t.Context(), key, fail); !errors.Is(err, semel.ErrBusy) {
 			t.Fatalf("backing off: %v", err)
 		}
-		time.Sleep(time.Second)
+		advance(time.Second)
 		marked := &semel.ClaimOptions{Note: []byte("call 7")}
 		if _, err := k.DoWith(t.Context(), key, marked, fail); !errors.Is(err, boom) || !errors.Is(err, semel.ErrInDoubt) {
 			t.Fatal(err)
@@ -94,7 +99,7 @@ func TestDoRecovers(t *testing.T) {
 		if _, err := k.DoWith(t.Context(), key, marked, work); !errors.Is(err, semel.ErrInDoubt) || asked != 1 {
 			t.Fatalf("too early: %v, asked %d times", err, asked)
 		}
-		time.Sleep(5 * time.Minute)
+		advance(5 * time.Minute)
 		o, err := k.DoWith(t.Context(), key, marked, work)
 		if err != nil || string(o.Result) != "ok" || runs != 2 || asked != 3 {
 			t.Fatalf("%+v, %v, ran %d times, asked %d times", o, err, runs, asked)
@@ -106,7 +111,7 @@ func TestWaitGetsTheWinnersResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t, memstore.New(), &semel.Options{Wait: time.Minute})
 		go k.Do(t.Context(), key, func(context.Context, *semel.Lease) ([]byte, error) {
-			time.Sleep(10 * time.Second)
+			advance(10 * time.Second)
 			return []byte("first"), nil
 		})
 		synctest.Wait()

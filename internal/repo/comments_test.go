@@ -15,7 +15,7 @@ func TestExportedIsDocumented(t *testing.T) { report(t, undocumented(t, tree()))
 
 // undocumented demands a comment that begins with the name for every package,
 // exported function, method, type, constant and variable, and a comment for
-// every exported field and interface method.
+// every method of a larger interface.
 func undocumented(t *testing.T, tree fs.FS) (problems []string) {
 	t.Helper()
 	for _, p := range packages(t, tree) {
@@ -111,25 +111,21 @@ func (c *commentCheck) named(name *ast.Ident, doc *ast.CommentGroup) {
 	}
 }
 
-// members looks at the fields of a struct and the methods of an interface. A
-// comment covers the lines that follow it without a gap.
+// members looks at the methods of an interface. A comment covers the lines
+// that follow it without a gap, and that of the type covers a single method.
+// The fields of a struct are the writer's judgement: a Key called Key needs none.
 func (c *commentCheck) members(spec *ast.TypeSpec) {
-	var list *ast.FieldList
-	switch typ := spec.Type.(type) {
-	case *ast.StructType:
-		list = typ.Fields
-	case *ast.InterfaceType:
-		list = typ.Methods
-	default:
+	typ, ok := spec.Type.(*ast.InterfaceType)
+	if !ok || len(typ.Methods.List) < 2 {
 		return
 	}
 	var last token.Pos
-	for _, field := range list.List {
-		covered := field.Doc != nil || field.Comment != nil || c.follows(last, field)
+	for _, method := range typ.Methods.List {
+		covered := method.Doc != nil || method.Comment != nil || c.follows(last, method)
 		if covered {
-			last = field.End()
+			last = method.End()
 		}
-		for _, name := range field.Names {
+		for _, name := range method.Names {
 			if name.IsExported() && !covered {
 				c.problem(name, "%s.%s has no comment", spec.Name.Name, name.Name)
 			}
@@ -208,8 +204,7 @@ const (
 		{"function of another name", head + "// Foo does it.\nfunc F() {}\n", []string{"comment of F"}},
 		{"method", head + "// T is a type.\ntype T int\n\nfunc (*T) M() {}\n", []string{"comment of M"}},
 		{"type in a group", head + "type (\n\tT int\n)\n", []string{"comment of T"}},
-		{"field", head + "// T is a type.\ntype T struct {\n\t// A is covered.\n\tA int\n\n\tB int\n}\n", []string{"T.B has no comment"}},
-		{"interface method", head + "// T is a type.\ntype T interface {\n\tM()\n}\n", []string{"T.M has no comment"}},
+		{"interface method", head + "// T is a type.\ntype T interface {\n\t// L is covered.\n\tL()\n\n\tM()\n}\n", []string{"T.M has no comment"}},
 		{"variable", head + "var V = 1\n", []string{"comment of V"}},
 		{"constant after a gap", head + "const (\n\t// A is covered.\n\tA = 1\n\n\tB = 2\n)\n", []string{"comment of B"}},
 	}

@@ -231,14 +231,14 @@ func (r *Record) InDoubt() bool { return r.Lapsed() && r.Note != nil }
 func (r *Record) Expired() bool { return r.State != Held && !r.Now.Before(r.Until) }
 
 // Claimable reports whether a claim that names r's version would win.
-func (r *Record) Claimable(recover bool) bool {
+func (r *Record) Claimable(recovering bool) bool {
 	switch {
 	case r.Token == 0, r.Expired():
 		return true
 	case r.State == Free:
 		return !r.Now.Before(r.NotBefore)
 	}
-	return r.Lapsed() && (r.Note == nil || recover)
+	return r.Lapsed() && (r.Note == nil || recovering)
 }
 
 // Pruned counts what one call of [Store.Prune] removed.

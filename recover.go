@@ -1,0 +1,163 @@
+package semel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Finding is what a [RecoverFunc] found out about an effect.
+type Finding uint8
+
+// The findings. The zero Finding decides nothing.
+const (
+	Unknown Finding = iota
+	Happened
+	DidNotHappen
+)
+
+// RecoverFunc finds out, usually by asking the outside system, whether the
+// effect of a key in doubt happened. The record's Note and Key say what to ask
+// about. With Happened it may return the result for those who repeat the work.
+// DidNotHappen is believed only when said twice in a row, a second apart, after
+// [Options.EffectDeadline] has passed since the lapsed lease ended: until then
+// the effect may still be on its way. An error counts as Unknown and is joined
+// to the ErrInDoubt that the caller gets. It may be called concurrently for
+// different keys, and for one key by different processes.
+type RecoverFunc func(ctx context.Context, rec Record) (f Finding, result []byte, err error)
+
+// proofGap is the distance between the two answers that prove a non-event.
+const proofGap = time.Second
+
+// recover asks about a record in doubt and settles it if the answer allows.
+// Nothing is written before that, so that asking does not put off the moment
+// at which a non-event is proven; the settling claim names the version that
+// was asked about. It returns the record that stands.
+func (k *Keeper) recover(ctx context.Context, c *claim, rec *Record) (Record, error) {
+	if _, asking := k.asking.LoadOrStore(c.key, nil); asking {
+		return *rec, ErrInDoubt
+	}
+	defer k.asking.Delete(c.key)
+	finding, result, err := c.opts.Recover(ctx, *rec)
+	switch {
+	case err != nil:
+		return *rec, join(ErrInDoubt, err)
+	case finding == Happened:
+		return k.settle(ctx, c, rec, c.doneBy(result, "found to have happened"))
+	case finding != DidNotHappen:
+		return *rec, ErrInDoubt
+	}
+	if wait := k.unproven(rec); wait > 0 {
+		return *rec, fmt.Errorf("%w: not found, but it could still happen for %v", ErrInDoubt, wait)
+	}
+	if !pause(ctx, proofGap) {
+		return *rec, join(ErrInDoubt, context.Cause(ctx))
+	}
+	if finding, _, err = c.opts.Recover(ctx, *rec); err != nil || finding != DidNotHappen {
+		return *rec, join(ErrInDoubt, err)
+	}
+	return k.settle(ctx, c, rec, c.freeBy("found not to have happened"))
+}
+
+// unproven returns how long rec's effect may still be on its way.
+func (k *Keeper) unproven(rec *Record) time.Duration {
+	return rec.Until.Add(k.opts.EffectDeadline).Sub(rec.Now)
+}
+
+func (c *claim) doneBy(result []byte, why string) Change {
+	change := Change{
+		From: Held, To: Done, For: c.opts.Window, ResultFor: c.opts.ResultFor,
+		Result: result, By: c.opts.By, Why: why,
+	}
+	if result == nil {
+		change.Kept = KeptNone
+	}
+	return change
+}
+
+func (c *claim) freeBy(why string) Change {
+	return Change{From: Held, To: Free, For: c.opts.Keep, By: c.opts.By, Why: why}
+}
+
+// settle takes rec over from in doubt and changes it.
+func (k *Keeper) settle(ctx context.Context, c *claim, rec *Record, change Change) (Record, error) {
+	req := c.request(rec.Version())
+	req.Recover, req.Note = true, rec.Note
+	answer, _, err := k.ask(ctx, req)
+	switch {
+	case err != nil:
+		return *rec, join(ErrInDoubt, err)
+	case !answer.Won: // somebody else was faster
+		return answer.Record, nil
+	}
+	after, err := k.update(context.WithoutCancel(ctx), c.key, answer.Record.Token, change, c.opts.Lease)
+	if err != nil && !errors.Is(err, ErrLost) {
+		return answer.Record, join(ErrInDoubt, err)
+	}
+	return after, nil
+}
+
+// Settlement is somebody's word on a key in doubt.
+type Settlement struct {
+	Happened bool   // false: the effect did not happen, the key becomes free
+	Result   []byte // Happened: for those who repeat the work; nil: none
+	By, Why  string // for people; By: the Keeper's if empty
+	// Force believes that nothing happened although the effect could still be
+	// on its way.
+	Force bool
+}
+
+// Settle ends the doubt about key. It returns the record that stands, and
+// ErrNotFound if the store knows nothing of the key; ErrInvalid if the key is
+// not in doubt, or if "did not happen" comes before [Options.EffectDeadline] has
+// passed since the lapsed lease ended and Force is not set; ErrBusy if somebody
+// else changed the record meanwhile.
+func (k *Keeper) Settle(ctx context.Context, key Key, s Settlement) (Record, error) {
+	c, err := k.newClaim(ctx, key, &ClaimOptions{By: s.By})
+	if err != nil {
+		return Record{}, err
+	}
+	rec, err := k.Get(ctx, key)
+	if err != nil {
+		return rec, err
+	}
+	if !rec.InDoubt() {
+		return rec, fmt.Errorf("%w: the key is %v and not in doubt, there is nothing to settle", ErrInvalid, rec.State)
+	}
+	change := c.doneBy(s.Result, s.Why)
+	if !s.Happened {
+		if wait := k.unproven(&rec); wait > 0 && !s.Force {
+			return rec, fmt.Errorf("%w: the lease ended %v ago; the effect could still happen for %v", ErrInvalid, rec.Now.Sub(rec.Until), wait)
+		}
+		change = c.freeBy(s.Why)
+	}
+	after, err := k.settle(ctx, c, &rec, change)
+	if err == nil && after.State != change.To {
+		err = fmt.Errorf("%w: somebody else changed the key while it was settled", ErrBusy)
+	}
+	return after, err
+}
+
+// Forget frees a done or dead key, so that its work may run again on purpose.
+// It returns the record that stands, and ErrNotFound if the store knows nothing
+// of the key; ErrBusy if the key is held; ErrInvalid if it is free.
+func (k *Keeper) Forget(ctx context.Context, key Key, by, why string) (Record, error) {
+	c, err := k.newClaim(ctx, key, &ClaimOptions{By: by})
+	if err != nil {
+		return Record{}, err
+	}
+	rec, err := k.Get(ctx, key)
+	switch {
+	case err != nil:
+		return rec, err
+	case rec.InDoubt():
+		return rec, fmt.Errorf("%w: settle the key instead", ErrInDoubt)
+	case rec.State == Held:
+		return rec, ErrBusy
+	case rec.State == Free:
+		return rec, fmt.Errorf("%w: the key is free, there is nothing to forget", ErrInvalid)
+	}
+	change := Change{From: rec.State, To: Free, For: c.opts.Keep, By: c.opts.By, Why: why}
+	return k.update(ctx, key, rec.Token, change, 0)
+}

@@ -225,7 +225,8 @@ func (k *Keeper) ask(ctx context.Context, req Request) (Answer, time.Time, error
 			return answer, sent, err
 		}
 		if asks == maxAsks || !pause(ctx, backOff(10*time.Millisecond, time.Second, asks)) {
-			k.undo.start(k, req, first)
+			// If this is one too many, the lease is left to lapse.
+			_ = k.undo.start(func(ctx context.Context) { k.undoClaim(ctx, req, first) })
 			return answer, sent, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,11 +57,10 @@ func TestTrustComesFromTheAnswerNotTheRequest(t *testing.T) {
 func TestAnswersMayOvertakeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSeam()
-		slow := true
+		var calls atomic.Int32
 		s.update = func(_ context.Context, _ semel.Change, next func() (semel.Record, error)) (semel.Record, error) {
 			rec, err := next()
-			if slow {
-				slow = false
+			if calls.Add(1) == 1 {
 				time.Sleep(4 * time.Second)
 			}
 			return rec, err

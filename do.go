@@ -249,13 +249,15 @@ func (l *Lease) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// renewInTrust gives up when trust in an unmarked lease ends, however long the
-// store may take: the work must not go on untrusted for a store's time-out.
+// renewInTrust leaves a store that hangs time for another try, and gives up
+// when trust in an unmarked lease ends: the work must not go on untrusted for
+// a store's time-out.
 func (l *Lease) renewInTrust(ctx context.Context) error {
+	within := l.claim.opts.Lease / 3
 	if l.Record().Note == nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, l.trustLeft())
-		defer cancel()
+		within = min(within, l.trustLeft())
 	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	return l.Renew(ctx)
 }

@@ -38,4 +38,3 @@ func TestDoRecovers(t *testing.T) {
 		}
 	})
 }
-

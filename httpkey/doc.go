@@ -1,0 +1,2 @@
+// Package httpkey guards HTTP requests by their Idempotency-Key.
+package httpkey

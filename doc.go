@@ -49,21 +49,18 @@
 //
 // # States
 //
-//	                     release, or "it did not happen" proven
-//	         ┌──────────────────────────────────────────────────────┐
-//	         ▼                                                      │
-//	      ┌──────┐  claim   ┌──────┐  mark   ┌────────┐  lapse,  ┌──────────┐
-//	  ───▶│ free │─────────▶│ held │────────▶│ marked │─────────▶│ in doubt │
-//	      └──────┘          └──────┘         └────────┘  doubt   └──────────┘
-//	         ▲  ▲            │ │  ▲ claim         │                   │
-//	         │  └────────────┘ │  │ (taken over)  │ complete, dead    │ complete,
-//	         │    release      │ ┌┴───────┐       │                   │ settle
-//	  forget │                 │ │ lapsed │       │                   │
-//	         │                 │ └────────┘       ▼                   ▼
-//	         │                 │ complete,   ┌─────────────────────────────┐
-//	         │                 └────────────▶│ done, or dead: final        │
-//	         └───────────────────────────────│ without success             │──▶ expired
-//	                              dead       └─────────────────────────────┘
+//	  ┌──────── release ────────┐
+//	  ▼                         │
+//	free ───── claim ────────▶ held ──── mark ───▶ marked ── lapse, doubt ──▶ in doubt
+//	  ▲                        │  ▲                   │                        │   │
+//	  │                  lapse │  │ claim             │                        │   │
+//	  │                        ▼  │                   │                        │   │
+//	  │                       lapsed                  │                        │   │
+//	  │                         │                     │                        │   │
+//	  │                         └─── complete, dead ──┴─── complete, settle ───┘   │
+//	  │                                       ▼                                    │
+//	  ├──── forget, or the window ends ── done, dead                               │
+//	  └──────────────────── settle: it did not happen ─────────────────────────────┘
 //
 // A store keeps four states: [Free], [Held], [Done], [Dead]. The others are
 // derived from the record and the store's clock, so that nobody has to move a

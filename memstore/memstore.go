@@ -23,9 +23,10 @@ const shards = 64
 // Store is a [semel.Store] in memory. Its methods may be called concurrently;
 // none of them waits.
 type Store struct {
-	boot   time.Time // with a monotonic reading: the clock never steps
-	seed   maphash.Seed
-	shards [shards]shard
+	boot    time.Time // with a monotonic reading: the clock never steps
+	started time.Time // what the clock showed then
+	seed    maphash.Seed
+	shards  [shards]shard
 }
 
 type shard struct {
@@ -36,16 +37,18 @@ type shard struct {
 
 // New returns an empty store.
 func New() *Store {
-	s := &Store{boot: time.Now(), seed: maphash.MakeSeed()}
+	boot := time.Now()
+	s := &Store{boot: boot, started: boot.Round(0).UTC(), seed: maphash.MakeSeed()}
 	for i := range s.shards {
 		s.shards[i].rows = make(map[semel.Key]*rules.Row)
 	}
 	return s
 }
 
-// now is the store's clock. It runs in microseconds, as every store's does.
+// now is the store's clock. It runs in microseconds, as every store's does. It
+// is read under a shard's lock.
 func (s *Store) now() time.Time {
-	return s.boot.Round(0).Add(time.Since(s.boot)).UTC().Truncate(time.Microsecond)
+	return s.started.Add(time.Since(s.boot)).Truncate(time.Microsecond)
 }
 
 func (s *Store) shard(key semel.Key) *shard {
@@ -120,14 +123,15 @@ func (s *Store) Prune(ctx context.Context, limit int) (semel.Pruned, error) {
 		if err := ctx.Err(); err != nil {
 			return p, err
 		}
-		s.shards[i].prune(s.now(), limit, &p)
+		s.prune(&s.shards[i], limit, &p)
 	}
 	return p, nil
 }
 
-func (sh *shard) prune(now time.Time, limit int, p *semel.Pruned) {
+func (s *Store) prune(sh *shard, limit int, p *semel.Pruned) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	now := s.now()
 	for key, row := range sh.rows {
 		switch rec := row.Seen(now); {
 		case rules.Prunable(row, now) && p.Records < limit:
@@ -193,10 +197,10 @@ func (s *Store) Stats(ctx context.Context) (semel.Stats, error) {
 func (s *Store) Ping(ctx context.Context) error { return ctx.Err() }
 
 func (s *Store) each(f func(semel.Record)) {
-	now := s.now()
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
+		now := s.now()
 		for _, row := range sh.rows {
 			f(row.Seen(now))
 		}

@@ -71,7 +71,11 @@ func Claim(row Row, high semel.Token, req *semel.Request, now time.Time) (Row, s
 			won.Note, won.Recovered = row.Note, true
 		}
 	}
-	return won, semel.Answer{Won: true, Record: won.Seen(now), Before: stands}
+	answer := semel.Answer{Won: true, Record: won.Seen(now)}
+	if row.Token != 0 {
+		answer.Before = stands
+	}
+	return won, answer
 }
 
 // NextToken returns the token after last at now: the store's clock in

@@ -286,12 +286,12 @@ func TestMismatchInEveryState(t *testing.T) {
 		{"marked", true, func(*semel.Keeper, *semel.Lease) {}, true},
 		{"done", false, func(_ *semel.Keeper, l *semel.Lease) { l.Complete(context.Background(), nil) }, true},
 		{"dead", false, func(_ *semel.Keeper, l *semel.Lease) { l.Dead(context.Background(), "x") }, true},
-		{"lapsed", false, func(*semel.Keeper, *semel.Lease) { time.Sleep(time.Minute) }, true},
-		{"in doubt", true, func(*semel.Keeper, *semel.Lease) { time.Sleep(time.Minute) }, true},
+		{"lapsed", false, func(*semel.Keeper, *semel.Lease) { time.Sleep(time.Minute) }, true}, // sleep: fake time
+		{"in doubt", true, func(*semel.Keeper, *semel.Lease) { time.Sleep(time.Minute) }, true}, // sleep: fake time
 		{"released", false, func(_ *semel.Keeper, l *semel.Lease) { l.Release(context.Background()) }, false},
 		{"expired", false, func(_ *semel.Keeper, l *semel.Lease) {
 			l.Complete(context.Background(), nil)
-			time.Sleep(72 * time.Hour)
+			time.Sleep(72 * time.Hour) // sleep: fake time
 		}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -361,13 +361,13 @@ func TestCrashedHolderIsTakenOver(t *testing.T) {
 		e := newEar(t)
 		k := newKeeper(t, memstore.New(), &semel.Options{Observer: e.observer()})
 		first := mustClaim(t, k, &semel.ClaimOptions{Fingerprint: []byte("f"), By: "host:1"})
-		time.Sleep(30*time.Second - time.Millisecond)
+		time.Sleep(30*time.Second - time.Millisecond) // sleep: fake time
 		_, rec, err := k.Claim(t.Context(), key, nil)
 		wantErr(t, err, semel.ErrBusy)
 		if rec.By != "host:1" || rec.Until.Sub(rec.Now) != time.Millisecond {
 			t.Errorf("the refused one cannot tell who holds and how long: %+v", rec)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // sleep: fake time
 		second := mustClaim(t, k, nil)
 		if r := second.Record(); r.Attempts != 2 || string(r.Fingerprint) != "f" || r.Token <= first.Token() || r.Note != nil {
 			t.Errorf("%+v", r)
@@ -382,7 +382,7 @@ func TestCrashedMarkedHolderIsInDoubt(t *testing.T) {
 		s := memstore.New()
 		k := newKeeper(t, s, nil)
 		mustClaim(t, k, marked)
-		time.Sleep(1000 * time.Hour)
+		time.Sleep(1000 * time.Hour) // sleep: fake time
 		if p, err := k.Prune(t.Context(), 100); err != nil || p != (semel.Pruned{}) {
 			t.Errorf("pruned %+v, %v", p, err)
 		}
@@ -400,14 +400,14 @@ func TestVerdictsCarryWhatStands(t *testing.T) {
 		e := newEar(t)
 		k := newKeeper(t, memstore.New(), &semel.Options{Observer: e.observer()})
 		l := mustClaim(t, k, nil)
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: fake time
 		l.ReleaseWith(t.Context(), semel.ReleaseOptions{After: time.Minute, Why: "503"})
 		_, rec, err := k.Claim(t.Context(), key, nil)
 		wantErr(t, err, semel.ErrBusy)
 		if rec.NotBefore.Sub(rec.Now) != time.Minute || rec.Why != "503" {
 			t.Errorf("backing off: %+v", rec)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // sleep: fake time
 		l = mustClaim(t, k, nil)
 		if l.Record().Attempts != 2 {
 			t.Errorf("%d attempts", l.Record().Attempts)
@@ -443,7 +443,7 @@ func TestRacersNeverOverlap(t *testing.T) {
 						if holding[i]++; holding[i] > 1 {
 							t.Error("two at once")
 						}
-						time.Sleep(95 * time.Millisecond)
+						time.Sleep(95 * time.Millisecond) // sleep: fake time
 						holding[i]--
 						return nil, nil
 					})

@@ -19,7 +19,7 @@ func TestDoRunsOnceAndReplays(t *testing.T) {
 		runs := 0
 		work := func(context.Context, *semel.Lease) ([]byte, error) {
 			runs++
-			time.Sleep(5 * time.Minute) // ten leases: it has to be renewed
+			time.Sleep(5 * time.Minute) // ten leases: it has to be renewed // sleep: fake time
 			return []byte("paid"), nil
 		}
 		first, err := k.Do(t.Context(), key, work)
@@ -47,7 +47,7 @@ func TestDoFailureReleasesOrDoubts(t *testing.T) {
 		if _, err := k.Do(t.Context(), key, fail); !errors.Is(err, semel.ErrBusy) {
 			t.Fatalf("backing off: %v", err)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: fake time
 		marked := &semel.ClaimOptions{Note: []byte("call 7")}
 		if _, err := k.DoWith(t.Context(), key, marked, fail); !errors.Is(err, boom) || !errors.Is(err, semel.ErrInDoubt) {
 			t.Fatal(err)
@@ -346,17 +346,17 @@ func TestLongWorkKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t, memstore.New(), nil)
 		go k.Do(t.Context(), key, func(context.Context, *semel.Lease) ([]byte, error) {
-			time.Sleep(15 * time.Minute)
+			time.Sleep(15 * time.Minute) // sleep: fake time
 			return nil, nil
 		})
 		synctest.Wait()
 		for range 179 {
-			time.Sleep(5 * time.Second)
+			time.Sleep(5 * time.Second) // sleep: fake time
 			if _, _, err := k.Claim(t.Context(), key, nil); !errors.Is(err, semel.ErrBusy) {
 				t.Error(err)
 			}
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // sleep: fake time
 	})
 }
 
@@ -389,11 +389,11 @@ func TestResultRetention(t *testing.T) {
 		e := newEar(t)
 		k := newKeeper(t, memstore.New(), &semel.Options{ResultFor: time.Hour, Observer: e.observer()})
 		k.Do(t.Context(), key, work("r"))
-		time.Sleep(time.Hour - time.Millisecond)
+		time.Sleep(time.Hour - time.Millisecond) // sleep: fake time
 		if out, _ := k.Do(t.Context(), key, forbidden(t)); string(out.Result) != "r" {
 			t.Errorf("%+v", out)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // sleep: fake time
 		out, err := k.Do(t.Context(), key, forbidden(t))
 		if err != nil || out.Result != nil || out.Kept != semel.KeptExpired {
 			t.Errorf("%+v, %v", out, err)
@@ -411,16 +411,16 @@ func TestWindow(t *testing.T) {
 		e := newEar(t)
 		k := newKeeper(t, memstore.New(), &semel.Options{Window: time.Hour, Observer: e.observer()})
 		k.Do(t.Context(), key, func(context.Context, *semel.Lease) ([]byte, error) {
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // sleep: fake time
 			return nil, nil
 		})
 		for range 59 {
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // sleep: fake time
 			k.Do(t.Context(), key, forbidden(t))
 		}
-		time.Sleep(time.Minute - time.Millisecond)
+		time.Sleep(time.Minute - time.Millisecond) // sleep: fake time
 		k.Do(t.Context(), key, forbidden(t))
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // sleep: fake time
 		if out, err := k.Do(t.Context(), key, work("again")); err != nil || out.Replayed || out.Attempts != 1 {
 			t.Errorf("%+v, %v", out, err)
 		}
@@ -437,7 +437,7 @@ func TestCompletionInATransaction(t *testing.T) {
 		s.Store.Update(context.Background(), key, l.Token(), c)
 	}
 	takeOver := func(s *seam, _ *semel.Lease) {
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // sleep: fake time
 		rec, _ := s.Store.Get(context.Background(), key)
 		s.Store.Claim(context.Background(), semel.Request{
 			Key: key, Attempt: semel.NewAttemptID(), Seen: rec.Version(), Lease: time.Minute, Keep: time.Hour,
@@ -479,7 +479,7 @@ func TestCompletionInATransaction(t *testing.T) {
 					}
 					return next()
 				}
-				time.Sleep(time.Minute)
+				time.Sleep(time.Minute) // sleep: fake time
 				if c.tx != nil {
 					c.tx(s, l)
 				}
@@ -529,7 +529,7 @@ func TestWorkMayEndItsLease(t *testing.T) {
 			if err := l.Complete(ctx, []byte("early")); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // sleep: fake time
 			return nil, ctx.Err()
 		})
 		if err != nil {
@@ -557,7 +557,7 @@ func TestCutOffCallIsProbed(t *testing.T) {
 				return nil, semel.NoEffect(err)
 			}
 			charges++
-			time.Sleep(3 * time.Second)
+			time.Sleep(3 * time.Second) // sleep: fake time
 			return nil, context.DeadlineExceeded // the provider was slower than the caller
 		}
 		k.DoWith(t.Context(), key, marked, charge)

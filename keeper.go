@@ -32,7 +32,7 @@ func New(store Store, opts *Options) (*Keeper, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	o := opts.withDefaults()
+	o := withDefaults(*opts)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -224,7 +224,9 @@ func (k *Keeper) ask(ctx context.Context, req Request, patience time.Duration) (
 		}
 		again := asks < maxAsks || errors.Is(err, ErrBusy) && elapsed(first) < patience
 		if !again || !k.repeatable(req, first) || !pause(ctx, backOff(10*time.Millisecond, maxPoll, asks)) {
-			k.undo.start(k, req, first)
+			if !k.undo.start(func(ctx context.Context) { k.undoClaim(ctx, req, first) }) {
+				k.opts.Observer.storeError("undo", errNoUndo)
+			}
 			return answer, sent, join(context.Cause(ctx), err)
 		}
 	}

@@ -21,15 +21,15 @@ func TestTrustCountsFromTheSend(t *testing.T) {
 		s := newSeam()
 		s.claim = func(_ context.Context, _ semel.Request, next func() (semel.Answer, error)) (semel.Answer, error) {
 			a, err := next()
-			time.Sleep(4 * time.Second) // the answer is on its way
+			time.Sleep(4 * time.Second) // the answer is on its way // sleep: fake time
 			return a, err
 		}
 		l := mustClaim(t, newKeeper(t, s, nil), nil)
-		time.Sleep(23*time.Second - time.Nanosecond) // 30 s - 3 s margin - 4 s
+		time.Sleep(23*time.Second - time.Nanosecond) // 30 s - 3 s margin - 4 s // sleep: fake time
 		if !l.Trusted() || l.Start() != nil {
 			t.Error("trust ended too soon")
 		}
-		time.Sleep(time.Nanosecond)
+		time.Sleep(time.Nanosecond) // sleep: fake time
 		if l.Trusted() {
 			t.Error("trust outlives the lease less its margin")
 		}
@@ -45,7 +45,7 @@ func TestTrustComesFromTheAnswerNotTheRequest(t *testing.T) {
 			return s.Store.Claim(context.Background(), req)
 		}
 		l := mustClaim(t, newKeeper(t, s, nil), nil)
-		time.Sleep(7 * time.Second)
+		time.Sleep(7 * time.Second) // sleep: fake time
 		if l.Trusted() {
 			t.Error("trusted by the lease that was asked for")
 		}
@@ -61,23 +61,23 @@ func TestAnswersMayOvertakeEachOther(t *testing.T) {
 		s.update = func(_ context.Context, _ semel.Change, next func() (semel.Record, error)) (semel.Record, error) {
 			rec, err := next()
 			if calls.Add(1) == 1 {
-				time.Sleep(4 * time.Second)
+				time.Sleep(4 * time.Second) // sleep: fake time
 			}
 			return rec, err
 		}
 		k := newKeeper(t, s, nil)
 		l := mustClaim(t, k, nil)
 		go l.Renew(t.Context()) // applied now, answered in 4 s
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // sleep: fake time
 		if err := l.Mark(t.Context(), []byte("sent")); err != nil {
 			t.Fatal(err)
 		}
 		until := l.Record().Until
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second) // sleep: fake time
 		if r := l.Record(); string(r.Note) != "sent" || !r.Until.Equal(until) {
 			t.Errorf("the late answer hides the mark: note %q, until %v, want %v", r.Note, r.Until, until)
 		}
-		time.Sleep(23 * time.Second) // 26 s after the mark, 28 s after the first renewal
+		time.Sleep(23 * time.Second) // 26 s after the mark, 28 s after the first renewal // sleep: fake time
 		if !l.Trusted() {
 			t.Error("the late answer shortened trust")
 		}
@@ -286,16 +286,16 @@ func TestRenewalRacesOwnCompletion(t *testing.T) {
 		l := mustClaim(t, newKeeper(t, s, &semel.Options{Observer: e.observer()}), nil)
 		s.update = func(_ context.Context, c semel.Change, next func() (semel.Record, error)) (semel.Record, error) {
 			if c.To == semel.Held {
-				time.Sleep(2 * time.Second) // overtaken by the completion
+				time.Sleep(2 * time.Second) // overtaken by the completion // sleep: fake time
 				return next()
 			}
 			rec, err := next()
-			time.Sleep(3 * time.Second) // which is answered after it
+			time.Sleep(3 * time.Second) // which is answered after it // sleep: fake time
 			return rec, err
 		}
 		renewed := make(chan error)
 		go func() { renewed <- l.Renew(t.Context()) }()
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: fake time
 		go func() { wantErr(t, <-renewed, semel.ErrLost) }()
 		if err := l.Complete(t.Context(), []byte("r")); err != nil {
 			t.Error(err)
@@ -316,7 +316,7 @@ func TestStaleHolderIsFenced(t *testing.T) {
 			s, e := memstore.New(), newEar(t)
 			k := newKeeper(t, s, &semel.Options{Observer: e.observer()})
 			a := mustClaim(t, k, nil)
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // sleep: fake time
 			b := mustClaim(t, k, nil)
 			if b.Token() <= a.Token() {
 				t.Errorf("token %d after %d", b.Token(), a.Token())
@@ -378,7 +378,7 @@ func TestLateOutcomeSaysWhetherItAgrees(t *testing.T) {
 			e := newEar(t)
 			k := newKeeper(t, memstore.New(), &semel.Options{Observer: e.observer()})
 			l := mustClaim(t, k, marked)
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // sleep: fake time
 			if _, err := k.Settle(t.Context(), key, c.settle); err != nil {
 				t.Fatal(err)
 			}
@@ -396,7 +396,7 @@ func TestLateCompletionHeals(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := memstore.New()
 			l := mustClaim(t, newKeeper(t, s, nil), o)
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // sleep: fake time
 			if err := l.Complete(t.Context(), []byte("late")); err != nil {
 				t.Error(err)
 			}
@@ -470,7 +470,7 @@ func TestDerivedKey(t *testing.T) {
 		if other := mustClaim(t, newKeeper(t, memstore.New(), &semel.Options{Secret: []byte("s2")}), nil); other.DerivedKey() == first.DerivedKey() {
 			t.Error("the same key under another secret")
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // sleep: fake time
 		second := mustClaim(t, k, nil)
 		if second.DerivedKey() != first.DerivedKey() {
 			t.Error("another key for the second attempt")

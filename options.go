@@ -89,7 +89,7 @@ type ClaimOptions struct {
 	Recover RecoverFunc
 }
 
-func (o Options) withDefaults() Options {
+func withDefaults(o Options) Options {
 	o.Window = ms(cmp.Or(o.Window, 72*time.Hour))
 	o.ResultFor = ms(o.ResultFor)
 	o.Lease = ms(cmp.Or(o.Lease, 30*time.Second))

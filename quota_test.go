@@ -41,7 +41,7 @@ func TestQuotaOfNewKeys(t *testing.T) {
 		if err := do("b", "4"); err != nil {
 			t.Errorf("another scope is refused: %v", err)
 		}
-		time.Sleep(time.Hour + time.Second)
+		time.Sleep(time.Hour + time.Second) // sleep: fake time
 		if err := do("a", "4"); err != nil {
 			t.Errorf("the next window: %v", err)
 		}
@@ -95,7 +95,7 @@ func TestQuotaInDoubt(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // sleep: fake time
 		var over *semel.QuotaError
 		for _, o := range []*semel.ClaimOptions{nil, marked} {
 			if _, err := k.DoWith(t.Context(), doubt(3), o, work("")); !errors.As(err, &over) || !over.InDoubt || over.Limit != 2 {
@@ -113,7 +113,7 @@ func TestQuotaInDoubt(t *testing.T) {
 		if _, err := k.Settle(t.Context(), doubt(0), semel.Settlement{Happened: true}); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // sleep: fake time
 		if _, err := k.Do(t.Context(), doubt(3), work("")); err != nil {
 			t.Errorf("after settling: %v", err)
 		}

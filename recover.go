@@ -30,15 +30,41 @@ type RecoverFunc func(ctx context.Context, rec Record) (f Finding, result []byte
 // proofGap is the distance between the two answers that prove a non-event.
 const proofGap = time.Second
 
-// recover asks about a record in doubt and settles it if the answer allows.
-// Nothing is written before that, so that asking does not put off the moment
-// at which a non-event is proven; the settling claim names the version that
-// was asked about. It returns the record that stands.
+// recover asks about a record in doubt and settles it if the answer allows. It
+// goes on when its caller leaves: an answer takes as long as it takes, and the
+// next caller finds it. One process asks about a key once at a time.
 func (k *Keeper) recover(ctx context.Context, c *claim, rec *Record) (Record, error) {
 	if _, asking := k.asking.LoadOrStore(c.key, nil); asking {
 		return *rec, ErrInDoubt
 	}
-	defer k.asking.Delete(c.key)
+	stands, err := *rec, error(nil)
+	done := make(chan struct{})
+	if !k.undo.start(func(duty context.Context) {
+		defer close(done)
+		defer k.asking.Delete(c.key)
+		defer func() {
+			// Nobody else could catch it here, and nothing was decided.
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%w: the RecoverFunc panicked: %v", ErrInDoubt, p)
+			}
+		}()
+		stands, err = k.inquire(duty, c, rec)
+	}) {
+		k.asking.Delete(c.key)
+		return *rec, ErrInDoubt
+	}
+	select {
+	case <-done:
+		return stands, err
+	case <-ctx.Done():
+		return Record{}, join(ErrInDoubt, context.Cause(ctx))
+	}
+}
+
+// inquire writes nothing before it has an answer, so that asking does not put
+// off the moment at which a non-event is proven; the settling claim names the
+// version that was asked about. It returns the record that stands.
+func (k *Keeper) inquire(ctx context.Context, c *claim, rec *Record) (Record, error) {
 	finding, result, err := c.opts.Recover(ctx, *rec)
 	switch {
 	case err != nil:

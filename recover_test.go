@@ -31,7 +31,7 @@ func TestDoRecovers(t *testing.T) {
 		if _, err := k.DoWith(t.Context(), key, marked, work); !errors.Is(err, semel.ErrInDoubt) || asked != 1 {
 			t.Fatalf("too early: %v, asked %d times", err, asked)
 		}
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5 * time.Minute) // sleep: fake time
 		o, err := k.DoWith(t.Context(), key, marked, work)
 		if err != nil || string(o.Result) != "ok" || runs != 2 || asked != 3 {
 			t.Fatalf("%+v, %v, ran %d times, asked %d times", o, err, runs, asked)
@@ -66,9 +66,9 @@ func TestSettle(t *testing.T) {
 				l := mustClaim(t, k, marked)
 				if doubted {
 					l.Doubt(t.Context(), "?")
-					time.Sleep(c.age)
+					time.Sleep(c.age) // sleep: fake time
 				} else {
-					time.Sleep(30*time.Second + c.age)
+					time.Sleep(30*time.Second + c.age) // sleep: fake time
 				}
 				c.settle.By, c.settle.Why = "ops:ann", "asked the provider"
 				rec, err := k.Settle(t.Context(), key, c.settle)
@@ -206,7 +206,7 @@ func TestFindings(t *testing.T) {
 				return a.f, []byte("found"), a.err
 			}})
 			mustClaim(t, k, marked).Doubt(t.Context(), "?")
-			time.Sleep(c.age)
+			time.Sleep(c.age) // sleep: fake time
 			l, rec, err := k.Claim(t.Context(), key, nil)
 			if !errors.Is(err, c.err) || (l != nil) != c.wins || asked != c.asked {
 				t.Errorf("%s: won %v, asked %d times, %v", c.name, l != nil, asked, err)
@@ -236,7 +236,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 		asked := 0
 		k := newKeeper(t, memstore.New(), &semel.Options{Recover: func(context.Context, semel.Record) (semel.Finding, []byte, error) {
 			asked++
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // sleep: fake time
 			return semel.Happened, nil, nil
 		}})
 		mustClaim(t, k, marked).Doubt(t.Context(), "?")

@@ -101,7 +101,7 @@ const (
 const (
 	MaxTextBytes        = 1000 // By, Why, Source
 	MaxNoteBytes        = 64 << 10
-	MaxFingerprintBytes = 255
+	MaxFingerprintBytes = 1 << 10
 )
 
 // Request asks a [Store] for a key. It carries durations, never instants: only
@@ -273,14 +273,14 @@ func (r *Record) InDoubt() bool { return r.Lapsed() && r.Note != nil }
 func (r *Record) Expired() bool { return r.State != Held && !r.Now.Before(r.Until) }
 
 // Claimable reports whether a claim that names r's version would win.
-func (r *Record) Claimable(recover bool) bool {
+func (r *Record) Claimable(recovering bool) bool {
 	switch {
 	case r.Token == 0, r.Expired():
 		return true
 	case r.State == Free:
 		return !r.Now.Before(r.NotBefore)
 	}
-	return r.Lapsed() && (r.Note == nil || recover)
+	return r.Lapsed() && (r.Note == nil || recovering)
 }
 
 // Pruned counts what one call of [Store.Prune] removed.

@@ -31,20 +31,22 @@ func newUndoer() *undoer {
 	return u
 }
 
-func (u *undoer) start(k *Keeper, req Request, first time.Time) {
+// start lets f work behind its caller's back, until it is done or a Drain gives
+// up on it. It reports false if there is too much of that already.
+func (u *undoer) start(f func(context.Context)) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed || u.n == maxUndo {
-		k.opts.Observer.storeError("undo", errNoUndo)
-		return
+		return false
 	}
 	u.n++
 	u.wg.Go(func() {
-		k.undoClaim(u.ctx, req, first)
+		f(u.ctx)
 		u.mu.Lock()
 		u.n--
 		u.mu.Unlock()
 	})
+	return true
 }
 
 // undoClaim repeats the claim rather than reading: only a verdict on this very

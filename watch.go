@@ -31,7 +31,7 @@ type watched struct {
 // wait returns what stands and true when key's holder may have ended, and
 // false when patience or ctx ends first. A waiter that leaves touches nothing.
 func (w *watch) wait(ctx context.Context, k *Keeper, key Key, patience time.Duration) (Record, bool) {
-	t := w.join(k, key)
+	t := w.join(k, key) //nolint:contextcheck // the poller serves all who wait, whoever leaves
 	defer w.leave(key, t)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

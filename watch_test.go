@@ -17,7 +17,7 @@ func TestWaitGetsTheWinnersResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t, memstore.New(), &semel.Options{Wait: time.Minute})
 		go k.Do(t.Context(), key, func(context.Context, *semel.Lease) ([]byte, error) {
-			time.Sleep(10 * time.Second)
+			time.Sleep(10 * time.Second) // sleep: fake time
 			return []byte("first"), nil
 		})
 		synctest.Wait()
@@ -63,7 +63,7 @@ func TestManyWaitersOnePoller(t *testing.T) {
 				done <- o
 			}()
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // sleep: fake time
 		synctest.Wait()
 		if n := reads.Load(); n > 130 || n < 55 {
 			t.Errorf("%d reads in a minute: one poller makes about one to two a second", n)
@@ -112,7 +112,7 @@ func TestWaitingEnds(t *testing.T) {
 		{"held", func(l *semel.Lease) {
 			for range 8 {
 				l.Renew(context.Background())
-				time.Sleep(10 * time.Second)
+				time.Sleep(10 * time.Second) // sleep: fake time
 			}
 		}, nil, semel.ErrBusy, false, time.Minute},
 	} {
@@ -120,7 +120,7 @@ func TestWaitingEnds(t *testing.T) {
 			k := newKeeper(t, memstore.New(), &semel.Options{Wait: time.Minute})
 			l := mustClaim(t, k, c.options)
 			go func() {
-				time.Sleep(10 * time.Second)
+				time.Sleep(10 * time.Second) // sleep: fake time
 				c.holder(l)
 			}()
 			start := time.Now()
@@ -132,7 +132,7 @@ func TestWaitingEnds(t *testing.T) {
 			if took < c.after || took > c.after+time.Second {
 				t.Errorf("%s: after %v, want %v", c.name, took, c.after)
 			}
-			time.Sleep(5 * time.Minute)
+			time.Sleep(5 * time.Minute) // sleep: fake time
 		})
 	}
 }
@@ -167,7 +167,7 @@ func TestWaiterLeaves(t *testing.T) {
 				errs <- err
 			}()
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: fake time
 		cancel(gone)
 		wantErr(t, <-errs, gone)
 		if r, _ := s.Get(t.Context(), key); r.Token != l.Token() || r.State != semel.Held {
@@ -236,13 +236,13 @@ func TestWaiterWakesEarlier(t *testing.T) {
 			}
 			done <- time.Now()
 		}()
-		time.Sleep(20 * time.Second)
+		time.Sleep(20 * time.Second) // sleep: fake time
 		end := time.Now()
 		other.Complete(t.Context(), []byte("r"))
 		if took := (<-done).Sub(end); took > 2*time.Millisecond || s.waits.Load() == 0 {
 			t.Errorf("woken after %v, %d waits", took, s.waits.Load())
 		}
-		time.Sleep(time.Second) // every wait ends with its nap
+		time.Sleep(time.Second) // every wait ends with its nap // sleep: fake time
 	})
 }
 
@@ -259,7 +259,7 @@ func TestNothingGrowsWithKeys(t *testing.T) {
 				go func() {
 					key := semel.Key{Scope: strconv.Itoa(i), ID: "x"}
 					k.DoWith(t.Context(), key, &semel.ClaimOptions{Note: note}, func(context.Context, *semel.Lease) ([]byte, error) {
-						time.Sleep(time.Duration(i) * time.Millisecond)
+						time.Sleep(time.Duration(i) * time.Millisecond) // sleep: fake time
 						return nil, errWork
 					})
 					done <- true

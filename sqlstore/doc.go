@@ -1,0 +1,2 @@
+// Package sqlstore keeps claims in an SQL database.
+package sqlstore

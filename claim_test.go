@@ -286,7 +286,7 @@ func TestMismatchInEveryState(t *testing.T) {
 		{"marked", true, func(*semel.Keeper, *semel.Lease) {}, true},
 		{"done", false, func(_ *semel.Keeper, l *semel.Lease) { l.Complete(context.Background(), nil) }, true},
 		{"dead", false, func(_ *semel.Keeper, l *semel.Lease) { l.Dead(context.Background(), "x") }, true},
-		{"lapsed", false, func(*semel.Keeper, *semel.Lease) { time.Sleep(time.Minute) }, true}, // sleep: fake time
+		{"lapsed", false, func(*semel.Keeper, *semel.Lease) { time.Sleep(time.Minute) }, true},  // sleep: fake time
 		{"in doubt", true, func(*semel.Keeper, *semel.Lease) { time.Sleep(time.Minute) }, true}, // sleep: fake time
 		{"released", false, func(_ *semel.Keeper, l *semel.Lease) { l.Release(context.Background()) }, false},
 		{"expired", false, func(_ *semel.Keeper, l *semel.Lease) {

@@ -557,7 +557,7 @@ func TestCutOffCallIsProbed(t *testing.T) {
 				return nil, semel.NoEffect(err)
 			}
 			charges++
-			time.Sleep(3 * time.Second) // sleep: fake time
+			time.Sleep(3 * time.Second)          // sleep: fake time
 			return nil, context.DeadlineExceeded // the provider was slower than the caller
 		}
 		k.DoWith(t.Context(), key, marked, charge)

@@ -95,7 +95,7 @@ func untilDone(t *testing.T, k *semel.Keeper, key semel.Key, o *semel.ClaimOptio
 		if err == nil {
 			return
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // sleep: fake time
 	}
 }
 

@@ -67,7 +67,7 @@ func TestAnswersMayOvertakeEachOther(t *testing.T) {
 		}
 		k := newKeeper(t, s, nil)
 		l := mustClaim(t, k, nil)
-		go l.Renew(t.Context()) // applied now, answered in 4 s
+		go l.Renew(t.Context())     // applied now, answered in 4 s
 		time.Sleep(2 * time.Second) // sleep: fake time
 		if err := l.Mark(t.Context(), []byte("sent")); err != nil {
 			t.Fatal(err)

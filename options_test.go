@@ -143,9 +143,9 @@ func TestNoObserverNoPanic(t *testing.T) {
 		for _, o := range []*semel.Observer{nil, {}} {
 			k := newKeeper(t, s, &semel.Options{Observer: o, Window: time.Hour})
 			k.Do(t.Context(), key, work("r"))
-			time.Sleep(2 * time.Hour) // sleep: fake time
+			time.Sleep(2 * time.Hour)    // sleep: fake time
 			l := mustClaim(t, k, marked) // misses the window
-			time.Sleep(time.Minute) // sleep: fake time
+			time.Sleep(time.Minute)      // sleep: fake time
 			k.Settle(t.Context(), key, semel.Settlement{Happened: true})
 			wantErr(t, l.Complete(t.Context(), nil), semel.ErrLost)
 			k.Forget(t.Context(), key, "", "")

@@ -71,13 +71,13 @@ var tableStates = map[string]func(*cell){
 	"forgotten": func(c *cell) { c.lead(func() { c.update(complete); c.update(forget) }) },
 	"held":      func(c *cell) { c.lead(func() {}) },
 	"marked":    func(c *cell) { c.lead(func() { c.update(mark) }) },
-	"lapsed":    func(c *cell) { c.lead(func() { time.Sleep(tableLease) }) },
-	"in-doubt":  func(c *cell) { c.lead(func() { c.update(mark); time.Sleep(tableLease) }) },
+	"lapsed":    func(c *cell) { c.lead(func() { time.Sleep(tableLease) }) },                 // sleep: fake time
+	"in-doubt":  func(c *cell) { c.lead(func() { c.update(mark); time.Sleep(tableLease) }) }, // sleep: fake time
 	"doubted":   func(c *cell) { c.lead(func() { c.update(doubt2) }) },
 	"recovered": func(c *cell) { c.lead(func() { c.update(doubt2); c.take() }) },
 	"done":      func(c *cell) { c.lead(func() { c.update(complete) }) },
 	"dead":      func(c *cell) { c.lead(func() { c.update(dead) }) },
-	"expired":   func(c *cell) { c.lead(func() { c.update(complete); time.Sleep(tableWindow) }) },
+	"expired":   func(c *cell) { c.lead(func() { c.update(complete); time.Sleep(tableWindow) }) }, // sleep: fake time
 }
 
 func (c *cell) take() {

@@ -305,14 +305,14 @@ func (l *Lease) finish(ctx context.Context, end End, c Change) error {
 func (l *Lease) say(end End) (within time.Duration, says bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	outcome := l.ended == EndDone || l.ended == EndDead || l.ended == EndUnrecorded && l.said != EndReleased
+	outcome := l.ended == EndDone || l.ended == EndDead || l.ended == EndLapsed || l.ended == EndUnrecorded && l.said != EndReleased
 	switch {
 	case l.ended == end:
 		return 0, false, nil
 	case l.ended == "":
-	case outcome && end == EndReleased: // deferred
+	case outcome && end == EndReleased: // deferred, it gives nothing away
 		return 0, false, nil
-	case l.ended == EndUnrecorded:
+	case l.ended == EndUnrecorded, l.ended == EndLapsed:
 	case l.ended == EndDoubted && (end == EndDone || end == EndDead):
 	case l.ended == EndLost && !l.late: // what stands is still to be reported
 	default:

@@ -362,8 +362,11 @@ func (l *Lease) Finishing() {
 	l.finishing = true
 }
 
-// Window returns the window and the retention of results that completing this
-// lease sets. sqlstore's CompleteTx uses them.
-func (l *Lease) Window() (window, resultFor time.Duration) {
-	return l.claim.opts.Window, l.claim.opts.ResultFor
+// Completion returns the change by which Complete would record that the work is
+// done, for those who make it in a transaction of the caller's. sqlstore's
+// CompleteTx does.
+func (l *Lease) Completion(result []byte) Change {
+	c := l.claim.done(result)
+	c.By = l.claim.opts.By
+	return c
 }

@@ -41,6 +41,7 @@ type Lease struct {
 }
 
 func newLease(k *Keeper, c *claim, rec Record, sent time.Time) *Lease {
+	k.leases.add()
 	l := &Lease{keeper: k, claim: c, token: rec.Token, ending: make(chan struct{}, 1), rec: rec}
 	l.renewed(rec, sent)
 	return l
@@ -332,6 +333,7 @@ func (l *Lease) end(end End, why string, rec Record) {
 	}
 	l.mu.Unlock()
 	if first {
+		l.keeper.leases.done()
 		l.keeper.opts.Observer.ended(EndEvent{l.Key(), l.token, end, why})
 	}
 }

@@ -39,6 +39,7 @@ type guard struct {
 	scope   Scope
 	next    http.Handler
 	opts    Options
+	policy  keyPolicy
 	latency latency
 
 	mu     sync.Mutex
@@ -53,13 +54,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.ignore()
 		return
 	}
-	id, err := readKey(r.Header, keyFields, g.opts.keyPolicy())
+	id, err := readKey(r.Header, keyFields, g.policy)
 	switch {
 	case errors.Is(err, errKeyAbsent) && !g.opts.Required:
 		x.ignore()
 		return
 	case err != nil:
-		x.problem(slugOf(err), err.Error()).refuse(Refused)
+		slug, detail := keyProblem(err)
+		x.problem(slug, detail).refuse(Refused)
 		return
 	}
 	x.id = id
@@ -75,6 +77,19 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if x.read() {
 		x.serve()
 	}
+}
+
+// keyProblem says what is wrong with a request's key, without repeating it.
+func keyProblem(err error) (slug, detail string) {
+	switch {
+	case errors.Is(err, errKeyAbsent):
+		return "key-required", "This operation needs the field Idempotency-Key."
+	case errors.Is(err, errKeyMultiple):
+		return "key-multiple", "The request must carry one key in one field."
+	case errors.Is(err, errKeyTooLong):
+		return "key-too-long", "A key may have " + strconv.Itoa(maxKeyBytes) + " bytes."
+	}
+	return "key-malformed", "A key is a quoted string, or visible ASCII without blanks, commas and quotes: " + err.Error() + "."
 }
 
 // read takes in the body: a claim needs the whole fingerprint.
@@ -95,7 +110,7 @@ func (x *exchange) read() bool {
 		x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
 		return false
 	}
-	x.fingerprint = newFingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
+	x.fingerprint = fingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
 	return true
 }
 
@@ -120,7 +135,7 @@ func (x *exchange) ignore() {
 func (x *exchange) claimOptions(wait time.Duration) *semel.ClaimOptions {
 	o := &x.guard.opts
 	c := &semel.ClaimOptions{
-		Fingerprint: x.fingerprint, Same: sameFingerprint,
+		Fingerprint: x.fingerprint, Same: same,
 		Lease: o.Lease, Window: o.Window, ResultFor: min(o.ResultFor, o.Window), Wait: wait,
 		Source: semel.ClientRetry, Recover: o.Recover,
 	}

@@ -89,7 +89,7 @@ type Options struct {
 	// Default: bare text as well.
 	Strict bool
 	// FingerprintFields are request fields that are part of what the request
-	// means. Default If-Match.
+	// means, beside If-Match. Default: none.
 	FingerprintFields []string
 	// MaxRequest bounds the body of a guarded request, in bytes. Default 1 MiB.
 	MaxRequest int64
@@ -175,7 +175,7 @@ func Middleware(keeper *semel.Keeper, scope Scope, opts *Options) func(http.Hand
 		panic(err)
 	}
 	return func(next http.Handler) http.Handler {
-		return &guard{keeper: keeper, scope: scope, next: next, opts: o, crowds: make(map[semel.Key]int)}
+		return &guard{keeper: keeper, scope: scope, next: next, opts: o, policy: o.keyPolicy(), crowds: make(map[semel.Key]int)}
 	}
 }
 
@@ -193,11 +193,20 @@ func withDefaults(o Options) Options {
 	if o.Methods == nil {
 		o.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
-	if o.FingerprintFields == nil {
-		o.FingerprintFields = []string{"If-Match"}
-	}
 	o.NotProcessed = append([]int{401, 403, 407, 413, 414, 421, 425, 426, 429, 431}, o.NotProcessed...)
 	return o
+}
+
+// keyPolicy is what o demands of keys.
+func (o *Options) keyPolicy() keyPolicy {
+	p := keyPolicy{strict: o.Strict, min: o.MinKeyBytes}
+	if o.KeyPattern != nil {
+		var err error
+		if p.pattern, err = keyPattern(o.KeyPattern.String()); err != nil {
+			panic(err) // it was compiled before
+		}
+	}
+	return p
 }
 
 func setDefault[T comparable](field *T, value T) {

@@ -77,7 +77,7 @@ func (d *dialect) change(ctx context.Context, q querier, key semel.Key, token se
 	case c.ResultFor < c.For:
 		resultFor = micros(c.ResultFor)
 	}
-	if c.Forgive {
+	if c.Forgive && c.From == semel.Held && c.To == semel.Free {
 		forgive = 1
 	}
 	return one(ctx, q, key, d.finish, append(args, int64(c.From), int64(c.To),

@@ -25,6 +25,7 @@ var mayCallStores = map[string]string{
 	"internal/faulty":      "passes calls on, spoilt",
 	"internal/history":     "passes calls on, recorded",
 	"internal/model":       "explores the contract",
+	"semeltest":            "passes calls on, some of them into the void",
 	"internal/integration": "tests stores",
 }
 

@@ -102,16 +102,18 @@ func (x *exchange) read() bool {
 		x.body, err = readAll(io.LimitReader(x.r.Body, limit+1), x.r.ContentLength)
 	}
 	var outer *http.MaxBytesError // of a http.MaxBytesHandler around this one
-	switch tooLarge := x.r.ContentLength > limit || int64(len(x.body)) > limit; {
+	tooLarge := x.r.ContentLength > limit || int64(len(x.body)) > limit
+	if x.guard.opts.Shadow && (tooLarge || err != nil) {
+		x.r.Body = rejoin(x.body, x.r.Body) // the handler meets an error where it would have
+	}
+	switch {
 	case tooLarge || errors.As(err, &outer):
 		if outer != nil {
 			limit = min(limit, outer.Limit)
 		}
-		x.r.Body = rejoin(x.body, x.r.Body) // for shadow, which refuses nothing
-		x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
+		x.refuseTooLarge(limit)
 		return false
 	case err != nil && x.guard.opts.Shadow:
-		x.r.Body = rejoin(x.body, x.r.Body) // the handler meets the error where it would have
 		x.guard.next.ServeHTTP(x.w, x.r)
 		x.report(Ignored, "")
 		return false
@@ -121,6 +123,15 @@ func (x *exchange) read() bool {
 	}
 	x.fingerprint = fingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
 	return true
+}
+
+// refuseTooLarge also gives the connection up: net/http would otherwise wait for
+// more of the body before it sends the answer. HTTP/2 ends just the stream.
+func (x *exchange) refuseTooLarge(limit int64) {
+	if x.r.ProtoMajor == 1 && !x.guard.opts.Shadow {
+		x.w.Header().Set("Connection", "close")
+	}
+	x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
 }
 
 // readAll reads r to its end. A length that the client only announces is

@@ -235,6 +235,9 @@ func (o *Options) Check() error {
 	case o.Answer < 0 || o.Deadline < 0 || o.Window < 0 || o.ResultFor < 0 || o.Lease < 0 || o.MaxWait < 0:
 		return fmt.Errorf("%w: a negative duration", semel.ErrInvalid)
 	}
+	if err := o.checkClaim(); err != nil {
+		return err
+	}
 	for _, name := range o.StoredFields {
 		if !mayStore(name) {
 			return fmt.Errorf("%w: the field %s belongs to one exchange and is never stored", semel.ErrInvalid, name)
@@ -244,6 +247,22 @@ func (o *Options) Check() error {
 		if status < 400 || status > 599 {
 			return fmt.Errorf("%w: status %d cannot mean that a request was not processed", semel.ErrInvalid, status)
 		}
+	}
+	return nil
+}
+
+// checkClaim refuses what each claim would be refused for: a mistake of the
+// configuration's must not look like a store that does not answer.
+func (o *Options) checkClaim() error {
+	d := withDefaults(*o)
+	need := max(d.Wait, d.MaxWait) + 2*d.Lease + time.Minute
+	switch {
+	case d.Lease != 0 && (d.Lease < semel.MinLease || d.Lease > semel.MaxLease):
+		return fmt.Errorf("%w: a lease of %v is outside %v to %v", semel.ErrInvalid, d.Lease, semel.MinLease, semel.MaxLease)
+	case d.Window > semel.MaxWindow || d.ResultFor > semel.MaxWindow:
+		return fmt.Errorf("%w: more than %v cannot be remembered", semel.ErrInvalid, semel.MaxWindow)
+	case d.Window < need:
+		return fmt.Errorf("%w: a window of %v is shorter than the longest wait + 2 × lease + 1 min = %v", semel.ErrInvalid, d.Window, need)
 	}
 	return nil
 }

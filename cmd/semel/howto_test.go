@@ -28,8 +28,8 @@ func scriptHowto(ts *testscript.TestScript, neg bool, args []string) {
 		for _, step := range strings.Split("\n"+block, "\n$ ")[1:] {
 			command, want, _ := strings.Cut(strings.TrimSuffix(step, "\n")+"\n", "\n")
 			err := ts.Exec("sh", "-c", command+" 2>&1")
-			got := scrub(ts.ReadFile("stdout"))
-			if got != want {
+			got := ts.ReadFile("stdout")
+			if scrub(got) != scrub(want) {
 				ts.Fatalf("$ %s (%v)\nprints:\n%s\nthe page has:\n%s", command, err, got, want)
 			}
 			ran++

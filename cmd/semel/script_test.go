@@ -49,7 +49,9 @@ func params(dir string) testscript.Params {
 			env.Setenv("USER", "ann")
 			env.Setenv("SUDO_USER", "")
 			env.Setenv("SEMEL_STORE", filepath.Join(env.WorkDir, "keys.db"))
-			return nil
+			docs, err := filepath.Abs("../../docs")
+			env.Setenv("DOCS", docs)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":     scriptCode,
@@ -84,6 +86,7 @@ var scrubs = []struct {
 	{regexp.MustCompile(`("(?:age_ms|ends_in_ms|token)": ?)-?\d+`), `${1}N`},
 	{regexp.MustCompile(`(?m)^(token +)\d+$`), `${1}N`},
 	{regexp.MustCompile(`ann@[^\s"]+`), `ann@HOST`},
+	{regexp.MustCompile(`\b2\ds ago`), `20s ago`},
 }
 
 func scrub(text string) string {

@@ -56,6 +56,7 @@ func (s *seeder) orders(ctx context.Context) {
 	answer, err := httpkey.EncodeAnswer(http.StatusCreated, http.Header{"Content-Type": {"application/json"}}, []byte(`{"charge":"ch_1"}`+"\n"))
 	s.fail(err)
 	s.fail(s.claim(ctx, "orders", "done", marked("done")).Complete(ctx, answer))
+	s.past(ctx, "done", ago)
 	s.fail(s.claim(ctx, "orders", "expired-answer", marked("x")).Complete(ctx, answer))
 	s.past(ctx, "expired-answer", 25*time.Hour+ago)
 	head, err := httpkey.EncodeAnswer(http.StatusCreated, nil, nil)

@@ -92,7 +92,7 @@ func (p *settlements) mistake(line int, format string, args ...any) {
 func (p *settlements) add(line int, key semel.Key, outcome string) {
 	switch err := key.Check(); {
 	case err != nil:
-		p.mistake(line, "%v", err)
+		p.mistake(line, "%s", strings.TrimPrefix(err.Error(), "semel: invalid: "))
 		return
 	case outcome != outcomeDone && outcome != outcomeNotDone:
 		p.mistake(line, "the outcome is %s, it must be %s or %s", visible(outcome), outcomeDone, outcomeNotDone)

@@ -56,9 +56,18 @@ func (s *settler) one(ctx context.Context, line *settlement) verdict {
 		Why: s.flags.why, Force: s.flags.force,
 	})
 	if err != nil {
-		return failure(storeError(err))
+		return failure(settleError(err))
 	}
 	return verdict{word: settled}
+}
+
+// settleError gives an error of Settle its exit code. That the key is in doubt
+// is what the store's failure leaves it in, and no news.
+func settleError(err error) error {
+	if errors.Is(err, semel.ErrInDoubt) {
+		return &exitError{exitUnavailable, err}
+	}
+	return storeError(err)
 }
 
 // failure tells what the key refuses from what the store cannot do.

@@ -103,7 +103,7 @@ func escapeJSON(in []byte) []byte {
 			continue
 		}
 		for _, unit := range utf16.AppendRune(nil, r) {
-			out = fmt.Appendf(out, `\\u%04x`, unit)
+			out = fmt.Appendf(out, `\u%04x`, unit)
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -17,14 +18,9 @@ func byClaimID(id string) (func(context.Context, listed) (semel.Record, error), 
 		return nil, usageError("--claim-id is %s, and not 64 hexadecimal digits", visible(id))
 	}
 	wanted := hex.EncodeToString(digest)
-	for i := len(digest) - 1; i >= 0; i-- {
-		digest[i]--
-		if digest[i] != 0xff {
-			break
-		}
-	}
+	before := hex.EncodeToString(predecessor(digest))
 	return func(ctx context.Context, store listed) (semel.Record, error) {
-		page, err := store.List(ctx, semel.Filter{Cursor: hex.EncodeToString(digest), Limit: 1})
+		page, err := store.List(ctx, semel.Filter{Cursor: before, Limit: 1})
 		if err != nil {
 			return semel.Record{}, storeError(err)
 		}
@@ -33,4 +29,16 @@ func byClaimID(id string) (func(context.Context, listed) (semel.Record, error), 
 		}
 		return lookup(ctx, store, page.Records[0].Key) // a list has no results
 	}, nil
+}
+
+// predecessor is n - 1, n being a number of fixed size.
+func predecessor(n []byte) []byte {
+	p := bytes.Clone(n)
+	for i := len(p) - 1; i >= 0; i-- {
+		p[i]--
+		if p[i] != 0xff {
+			break
+		}
+	}
+	return p
 }

@@ -32,7 +32,7 @@ func readInput(file string, in io.Reader, limit int64) ([]byte, error) {
 		if err != nil {
 			return nil, &exitError{exitData, err}
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it was only read
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, limit+1))
@@ -115,7 +115,7 @@ func (p *settlements) csv(data []byte) {
 		fields, err := r.Read()
 		var parse *csv.ParseError
 		switch {
-		case err == io.EOF: //nolint:errorlint // as io.Reader's contract has it
+		case err == io.EOF:
 			return
 		case errors.As(err, &parse):
 			p.mistake(parse.Line, "%v", parse.Err)
@@ -146,7 +146,7 @@ func (p *settlements) json(data []byte) {
 			p.mistake(line, "%s", strings.TrimPrefix(err.Error(), "json: "))
 			continue
 		}
-		if _, err := d.Token(); err != io.EOF { //nolint:errorlint // as io.Reader's contract has it
+		if _, err := d.Token(); err != io.EOF {
 			p.mistake(line, "there is more than one object")
 			continue
 		}

@@ -39,12 +39,17 @@ func (r *settleReport) add(line *settlement, v verdict) error {
 	if v.word != unchanged && r.first == nil {
 		r.first = v.err
 	}
-	if r.app.json || line.line == 0 && v.err != nil {
-		return nil // the error says it
+	if r.app.json || line.line == 0 && v.word != settled {
+		return nil // the end, or the command's error, says it
 	}
+	return r.tell(line, &res)
+}
+
+// tell prints a line's verdict.
+func (r *settleReport) tell(line *settlement, res *settleResult) error {
 	verb := map[bool]string{false: "settled as ", true: "would be settled as "}[r.DryRun] + line.outcome
-	if v.word != settled {
-		verb = v.word + ": " + res.Reason
+	if res.Verdict != settled {
+		verb = res.Verdict + ": " + res.Reason
 	}
 	where := ""
 	if line.line > 0 {

@@ -283,3 +283,13 @@ func EncodeAnswer(status int, header http.Header, body []byte) ([]byte, error) {
 	a := answer{Status: status, Header: keep(header, status, nil), Body: body}
 	return a.encode()
 }
+
+// DecodeAnswer takes apart what is stored of an answer, for those who show or
+// judge it. Of an answer that was not kept the body is empty.
+func DecodeAnswer(stored []byte) (status int, header http.Header, body []byte, err error) {
+	a, err := decode(stored)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	return a.Status, a.Header, a.Body, nil
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -35,7 +36,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		exit = &exitError{exitUsage, err} // cobra's own errors are about the command line
 	}
 	if exit.err != nil {
-		fmt.Fprintf(errs, "semel: %v\n", exit.err)
+		fmt.Fprintf(errs, "semel: %s\n", strings.TrimPrefix(exit.err.Error(), "semel: "))
 	}
 	return exit.code
 }
@@ -54,5 +55,6 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.store, "store", "", "where the keys are: a file, sqlite:FILE or memory: (default "+defaultStoreHelp+")")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON on standard output")
 	root.AddCommand(a.serveCommand(), a.demoCommand(), a.demoAPICommand(), a.versionCommand())
+	root.AddCommand(a.lsCommand(), a.showCommand(), a.settleCommand(), a.forgetCommand(), a.pruneCommand(), exitCodesTopic())
 	return root
 }

@@ -5,7 +5,7 @@ import "time"
 // NewColliding returns a store in which any two keys may have the same hash.
 func NewColliding() *Store {
 	s := New()
-	s.mask = 3
+	s.mask = 15
 	return s
 }
 

@@ -1,6 +1,17 @@
-// Command semel is the gateway, its console tools and the demo.
+// Command semel keeps work from taking effect twice: a gateway that gives any
+// HTTP API idempotency keys, and the tools to look after its keys.
 package main
 
-import _ "github.com/semel-dev/semel"
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
 
-func main() {}
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,8 +1,10 @@
 module github.com/semel-dev/semel/internal/integration
 
-go 1.26.0
+go 1.26
 
 require (
+	github.com/dunglas/httpsfv v1.1.2
+	github.com/go-json-experiment/json v1.27.2
 	github.com/ncruces/go-sqlite3 v0.37.0
 	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
 	modernc.org/sqlite v1.62.0

@@ -1,0 +1,336 @@
+package gateway_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/httpkey"
+	"github.com/semel-dev/semel/memstore"
+)
+
+func byUser(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil }
+
+func start(t *testing.T, upstream string, o *semel.Options, r gateway.Route) *httptest.Server {
+	t.Helper()
+	keeper, err := semel.New(memstore.New(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Pattern == "" {
+		r.Pattern = "/"
+	}
+	r.Scope = byUser
+	g, err := gateway.New(keeper, gateway.Options{Upstream: u, Routes: []gateway.Route{r}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(g)
+	t.Cleanup(s.Close)
+	return s
+}
+
+type reply struct {
+	*http.Response
+	body string
+}
+
+func post(t *testing.T, url, key, body string) reply {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	req.Header.Set("X-User", "u")
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{resp, string(b)}
+}
+
+func (r *reply) want(t *testing.T, status int, mark string) {
+	t.Helper()
+	if r.StatusCode != status || r.Header.Get("Idempotency-Status") != mark {
+		t.Errorf("got %d %q %q, want %d %q", r.StatusCode, r.Header.Get("Idempotency-Status"), r.body, status, mark)
+	}
+}
+
+// script is an upstream whose every request is answered by the next line: what
+// to write to the connection before it is closed. It counts what it carried out.
+type script struct {
+	net.Listener
+	executed atomic.Int64
+}
+
+// answerOK keeps the connection open for the next request.
+const answerOK = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npaid"
+
+func newScript(t *testing.T, answers func(n int64) (answer string, keep bool)) *script {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{Listener: l}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(c, answers)
+		}
+	}()
+	return s
+}
+
+func (s *script) serve(c net.Conn, answers func(n int64) (string, bool)) {
+	defer c.Close()
+	br := bufio.NewReader(c)
+	for {
+		r, err := http.ReadRequest(br)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, r.Body)
+		answer, keep := answers(s.executed.Add(1))
+		io.WriteString(c, answer)
+		if !keep {
+			return
+		}
+	}
+}
+
+// net/http sends a POST again by itself when it carries an Idempotency-Key, its
+// body is empty, and the reused connection breaks. The upstream here executes
+// the second request on a connection, then drops it.
+func TestTransportNeverSendsTwice(t *testing.T) {
+	for _, body := range []string{"", "amount=1"} {
+		for _, forward := range []gateway.Forward{gateway.ForwardSame, gateway.ForwardDerived, gateway.ForwardNothing} {
+			t.Run(fmt.Sprintf("%q %s", body, forward), func(t *testing.T) {
+				up := newScript(t, func(n int64) (string, bool) {
+					if n == 1 {
+						return answerOK, true
+					}
+					return "", false
+				})
+				s := start(t, "http://"+up.Addr().String(), nil, gateway.Route{Forward: forward})
+				r := post(t, s.URL, "k1", body)
+				r.want(t, 200, "executed")
+				r = post(t, s.URL, "k2", body)
+				if r.StatusCode != 502 || !strings.Contains(r.body, "outcome-unknown") {
+					t.Errorf("got %d %s", r.StatusCode, r.body)
+				}
+				r = post(t, s.URL, "k2", body)
+				if r.StatusCode != 409 || !strings.Contains(r.body, "outcome-unknown") {
+					t.Errorf("retry: %d %s", r.StatusCode, r.body)
+				}
+				if n := up.executed.Load(); n != 2 {
+					t.Errorf("the upstream executed %d requests, want 2", n)
+				}
+			})
+		}
+	}
+}
+
+func TestUpstreamFaults(t *testing.T) {
+	unreachable := func() string {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return "http://" + l.Addr().String()
+	}
+	for _, tt := range []struct {
+		name, upstream, answer string
+		first                  int
+		slug                   string // of the first
+		retry                  string // what the retry must say
+	}{
+		{"unreachable", unreachable(), "", 502, "upstream-unreachable", "upstream-unreachable"},
+		{"closed without an answer", "", "", 502, "outcome-unknown", "outcome-unknown"},
+		{"closed inside the head", "", "HTTP/1.1 200 OK\r\nContent-Le", 502, "outcome-unknown", "outcome-unknown"},
+		{"not HTTP", "", "SSH-2.0-OpenSSH\r\n\r\n", 502, "outcome-unknown", "outcome-unknown"},
+		{"503", "", "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\nno", 503, "", "replayed"},
+		{"429", "", "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\nno", 429, "", "executed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			up := newScript(t, func(int64) (string, bool) { return tt.answer, false })
+			if tt.upstream == "" {
+				tt.upstream = "http://" + up.Addr().String()
+			}
+			s := start(t, tt.upstream, nil, gateway.Route{})
+			r := post(t, s.URL, "k", "{}")
+			if r.StatusCode != tt.first || !strings.Contains(r.body, tt.slug) {
+				t.Errorf("first: %d %s", r.StatusCode, r.body)
+			}
+			r = post(t, s.URL, "k", "{}")
+			if !strings.Contains(r.body, tt.retry) && r.Header.Get("Idempotency-Status") != tt.retry {
+				t.Errorf("retry: %d %v %s", r.StatusCode, r.Header, r.body)
+			}
+			if want := int64(1); tt.first != 429 && up.executed.Load() > want {
+				t.Errorf("executed %d times", up.executed.Load())
+			}
+		})
+	}
+}
+
+// The upstream breaks off after its head: the effect is certain, its answer
+// is not.
+func TestBreaksOffInTheBody(t *testing.T) {
+	up := newScript(t, func(int64) (string, bool) {
+		return "HTTP/1.1 201 Created\r\nLocation: /c/7\r\nContent-Length: 100\r\n\r\npart", false
+	})
+	s := start(t, "http://"+up.Addr().String(), nil, gateway.Route{})
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader("{}"))
+	req.Header.Set("Idempotency-Key", "k")
+	req.Header.Set("X-User", "u")
+	if resp, err := http.DefaultTransport.RoundTrip(req); err == nil {
+		resp.Body.Close()
+		if resp.StatusCode < 500 {
+			t.Errorf("the client got %d although the body broke off", resp.StatusCode)
+		}
+	}
+	r := post(t, s.URL, "k", "{}")
+	if r.StatusCode != 409 || !strings.Contains(r.body, "result-unavailable") || r.Header.Get("Location") != "/c/7" {
+		t.Errorf("retry: %d %v %s", r.StatusCode, r.Header, r.body)
+	}
+	if up.executed.Load() != 1 {
+		t.Errorf("executed %d times", up.executed.Load())
+	}
+}
+
+func TestProbeSettles(t *testing.T) {
+	charged := make(map[string]bool)
+	var posts atomic.Int64
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			if !charged[r.URL.Query().Get("key")] {
+				w.WriteHeader(404)
+				return
+			}
+			w.Header().Set("Content-Type", "text/plain")
+			io.WriteString(w, "charged")
+			return
+		}
+		posts.Add(1)
+		charged["a b/&?"] = true
+		panic(http.ErrAbortHandler)
+	}))
+	defer up.Close()
+	s := start(t, up.URL, nil, gateway.Route{Probe: &gateway.Probe{Path: "/find?key={key}&s={scope}"}})
+	r := post(t, s.URL, `"a b/&?"`, "{}")
+	if r.StatusCode != 502 {
+		t.Fatalf("first: %d %s", r.StatusCode, r.body)
+	}
+	r = post(t, s.URL, `"a b/&?"`, "{}")
+	r.want(t, 200, "replayed")
+	if r.body != "charged" || posts.Load() != 1 {
+		t.Errorf("%q, %d posts", r.body, posts.Load())
+	}
+}
+
+func TestWhatTheUpstreamSees(t *testing.T) {
+	seen := make(chan *http.Request, 10)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Idempotency-Status", "forged")
+		w.Header().Set("Idempotent-Replayed", "true")
+		b, _ := io.ReadAll(r.Body)
+		r.Header.Set("Test-Body", string(b))
+		seen <- r
+	}))
+	defer up.Close()
+	s := start(t, up.URL+"/base", nil, gateway.Route{Pattern: "POST /v1/", Forward: gateway.ForwardDerived})
+	r := post(t, s.URL+"/v1//a%2Fb?q=1&q=2", "k", "body")
+	r.want(t, 200, "executed")
+	if r.Header.Get("Idempotent-Replayed") != "" {
+		t.Error("the upstream forged a replay")
+	}
+	got := <-seen
+	if got.RequestURI != "/base/v1//a%2Fb?q=1&q=2" || got.Header.Get("Test-Body") != "body" {
+		t.Errorf("%s %q", got.RequestURI, got.Header.Get("Test-Body"))
+	}
+	if k := got.Header.Get("Idempotency-Key"); len(k) != 66 || got.Header.Get("Accept-Encoding") != "identity" {
+		t.Errorf("%v", got.Header)
+	}
+	r = post(t, s.URL+"/elsewhere", "k", "body") // no route: unguarded, untouched
+	if got = <-seen; got.Header.Get("Idempotency-Key") != "k" || r.Header.Get("Idempotency-Status") != "" {
+		t.Errorf("%v %v", got.Header, r.Header)
+	}
+}
+
+func TestConfigurationErrors(t *testing.T) {
+	keeper, err := semel.New(memstore.New(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, _ := url.Parse("http://127.0.0.1:1")
+	for name, r := range map[string]gateway.Route{
+		"no scope":           {Pattern: "/"},
+		"no pattern":         {Scope: byUser},
+		"bad pattern":        {Pattern: "POST  /x y{", Scope: byUser},
+		"bad forward":        {Pattern: "/", Scope: byUser, Forward: "x"},
+		"probe without key":  {Pattern: "/", Scope: byUser, Probe: &gateway.Probe{Path: "/x"}},
+		"probe says both":    {Pattern: "/", Scope: byUser, Probe: &gateway.Probe{Path: "/{key}", Happened: []int{404}}},
+		"ambiguous probe":    {Pattern: "/", Scope: byUser, Options: httpkey.Options{OnAmbiguous: httpkey.Probe}},
+		"stores Set-Cookie":  {Pattern: "/", Scope: byUser, Options: httpkey.Options{StoredFields: []string{"set-cookie"}}},
+		"2xx not processed":  {Pattern: "/", Scope: byUser, Options: httpkey.Options{NotProcessed: []int{200}}},
+		"unknown on_ambigue": {Pattern: "/", Scope: byUser, Options: httpkey.Options{OnAmbiguous: "x"}},
+	} {
+		if _, err := gateway.New(keeper, gateway.Options{Upstream: up, Routes: []gateway.Route{r}}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	for _, u := range []*url.URL{nil, {Scheme: "ftp", Host: "x"}, {Scheme: "http"}} {
+		if _, err := gateway.New(keeper, gateway.Options{Upstream: u}); err == nil {
+			t.Errorf("upstream %v: accepted", u)
+		}
+	}
+}
+
+// A slow upstream: the first caller learns that the outcome is unknown, the
+// late answer heals it.
+func TestLateAnswerHeals(t *testing.T) {
+	finish := make(chan bool)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-finish
+		io.WriteString(w, "late")
+	}))
+	defer up.Close()
+	s := start(t, up.URL, nil, gateway.Route{Options: httpkey.Options{Answer: 50 * time.Millisecond, Wait: time.Minute}})
+	r := post(t, s.URL, "k", "{}")
+	if r.StatusCode != 504 || !strings.Contains(r.body, "outcome-unknown") {
+		t.Fatalf("%d %s", r.StatusCode, r.body)
+	}
+	go func() { finish <- true }()
+	r = post(t, s.URL, "k", "{}")
+	r.want(t, 200, "replayed")
+	if r.body != "late" {
+		t.Error(r.body)
+	}
+}

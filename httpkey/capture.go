@@ -1,0 +1,132 @@
+package httpkey
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"sync"
+)
+
+// capture is the http.ResponseWriter that a guarded handler writes to. It holds
+// the answer back until its outcome is recorded. An answer that is flushed, or
+// outgrows the limit, is passed on live instead, and the handler need not know
+// whether anybody still listens.
+type capture struct {
+	header http.Header // the handler's
+	limit  int
+
+	mu     sync.Mutex
+	client http.ResponseWriter // nil: the client has left or was answered otherwise
+	mark   func(http.Header)   // adds the guard's fields to a head that goes live
+	status int                 // 0: no head yet
+	head   http.Header         // as it stood when the head was written
+	buf    bytes.Buffer        // what is held back, or kept beside a live answer
+	size   int64               // of the body so far
+	live   bool                // passed on as it comes
+	over   bool                // outgrew the limit
+}
+
+func newCapture(client http.ResponseWriter, limit int, mark func(http.Header)) *capture {
+	return &capture{header: make(http.Header), limit: limit, client: client, mark: mark}
+}
+
+// Header implements http.ResponseWriter.
+func (c *capture) Header() http.Header { return c.header }
+
+// WriteHeader implements http.ResponseWriter. Informational answers are not
+// passed on.
+func (c *capture) WriteHeader(status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if status >= 200 {
+		c.writeHead(status)
+	}
+}
+
+func (c *capture) writeHead(status int) {
+	if c.status == 0 {
+		c.status, c.head = status, c.header.Clone()
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (c *capture) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeHead(http.StatusOK)
+	c.size += int64(len(p))
+	if !c.over && c.size > int64(c.limit) {
+		c.over = true
+		c.goLive()
+		c.buf = bytes.Buffer{} // it will not be kept: give the memory back
+	}
+	if !c.over {
+		c.buf.Write(p)
+	}
+	if !c.live || c.client == nil {
+		return len(p), nil
+	}
+	return c.client.Write(p)
+}
+
+// Flush implements http.Flusher: the answer goes live.
+func (c *capture) Flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeHead(http.StatusOK)
+	c.goLive()
+	if f, ok := c.client.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+func (c *capture) goLive() {
+	if c.live {
+		return
+	}
+	c.live = true
+	if c.client != nil {
+		c.sendLocked()
+	}
+}
+
+// detach parts the client from the answer, unless a part of it is already with
+// them. The handler then writes for the record only.
+func (c *capture) detach() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.live && c.client != nil {
+		return false
+	}
+	c.client = nil
+	return true
+}
+
+// leave parts the client from the answer in any case.
+func (c *capture) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client = nil
+}
+
+// send gives the client the answer that was held back.
+func (c *capture) send() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client != nil && !c.live && c.status != 0 {
+		c.sendLocked()
+	}
+}
+
+func (c *capture) sendLocked() {
+	maps.Copy(c.client.Header(), c.head)
+	for _, name := range signalFields {
+		c.client.Header().Del(name)
+	}
+	c.mark(c.client.Header())
+	c.client.WriteHeader(c.status)
+	if c.buf.Len() > 0 {
+		// An error means that the client has left; the answer is recorded.
+		_, _ = c.client.Write(c.buf.Bytes())
+	}
+}

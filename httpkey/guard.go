@@ -1,0 +1,200 @@
+package httpkey
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Fields of requests and answers.
+const (
+	keyField      = "Idempotency-Key"
+	statusField   = "Idempotency-Status"
+	replayedField = "Idempotent-Replayed"
+	effectField   = "Idempotency-Effect"
+)
+
+// keyFields are the names under which a key is accepted.
+var keyFields = []string{keyField, "X-Idempotency-Key"}
+
+// signalFields are for the guard and its clients: what a handler sets there
+// is not passed on.
+var signalFields = []string{effectField, statusField, replayedField}
+
+// maxCrowd bounds how many copies of one request wait for the first; the others
+// are told at once that it is running.
+const maxCrowd = 16
+
+// guard is a handler behind idempotency keys.
+type guard struct {
+	keeper  *semel.Keeper
+	scope   Scope
+	next    http.Handler
+	opts    Options
+	policy  keyPolicy
+	latency latency
+
+	mu     sync.Mutex
+	crowds map[semel.Key]int // requests under way by key
+}
+
+// ServeHTTP checks what can be checked before the body is read, so that a
+// client which expects a 100-continue is refused before it sends one.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{guard: g, w: w, r: r, start: time.Now()}
+	if !slices.Contains(g.opts.Methods, r.Method) {
+		x.ignore()
+		return
+	}
+	id, err := readKey(r.Header, keyFields, g.policy)
+	switch {
+	case errors.Is(err, errKeyAbsent) && !g.opts.Required:
+		x.ignore()
+		return
+	case err != nil:
+		slug, detail := keyProblem(err)
+		x.problem(slug, detail).refuse(Refused)
+		return
+	}
+	x.id = id
+	scope, err := g.scope(r)
+	if err != nil || scope == "" {
+		x.problem("scope-unresolved", "The request carries no valid credentials for this route.").refuse(Refused)
+		return
+	}
+	if len(scope) > semel.MaxKeyBytes {
+		scope = semel.Join(scope)
+	}
+	x.key = semel.Key{Scope: scope, ID: id}
+	if x.read() {
+		x.serve()
+	}
+}
+
+// keyProblem says what is wrong with a request's key, without repeating it.
+func keyProblem(err error) (slug, detail string) {
+	switch {
+	case errors.Is(err, errKeyAbsent):
+		return "key-required", "This operation needs the field Idempotency-Key."
+	case errors.Is(err, errKeyMultiple):
+		return "key-multiple", "The request must carry one key in one field."
+	case errors.Is(err, errKeyTooLong):
+		return "key-too-long", "A key may have " + strconv.Itoa(maxKeyBytes) + " bytes."
+	}
+	return "key-malformed", "A key is a quoted string, or visible ASCII without blanks, commas and quotes: " + err.Error() + "."
+}
+
+// read takes in the body: a claim needs the whole fingerprint.
+func (x *exchange) read() bool {
+	limit := x.guard.opts.MaxRequest
+	tooLarge := x.r.ContentLength > limit
+	if !tooLarge {
+		var err error
+		x.body, err = io.ReadAll(io.LimitReader(x.r.Body, limit+1))
+		if err != nil {
+			// The client broke off: nothing was claimed, and nobody listens.
+			panic(http.ErrAbortHandler)
+		}
+		tooLarge = int64(len(x.body)) > limit
+	}
+	if tooLarge {
+		x.r.Body = rejoin(x.body, x.r.Body) // for shadow, which refuses nothing
+		x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
+		return false
+	}
+	x.fingerprint = fingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
+	return true
+}
+
+// rejoin puts what was read of a body back before its rest.
+func rejoin(read []byte, rest io.ReadCloser) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(read), rest), rest}
+}
+
+// ignore passes a request on that is not guarded.
+func (x *exchange) ignore() {
+	if _, err := readKey(x.r.Header, keyFields, keyPolicy{}); !errors.Is(err, errKeyAbsent) || slices.Contains(x.guard.opts.Methods, x.r.Method) {
+		x.w.Header().Set(statusField, string(Ignored))
+	}
+	x.guard.next.ServeHTTP(x.w, x.r)
+	x.report(Ignored, "")
+}
+
+// claimOptions are those of x's claim.
+func (x *exchange) claimOptions(wait time.Duration) *semel.ClaimOptions {
+	o := &x.guard.opts
+	c := &semel.ClaimOptions{
+		Fingerprint: x.fingerprint, Same: same,
+		Lease: o.Lease, Window: o.Window, ResultFor: min(o.ResultFor, o.Window), Wait: wait,
+		Source: semel.ClientRetry, Recover: o.Recover,
+	}
+	if o.Guarantee == AtMostOnce && !o.Shadow {
+		c.Note = x.note()
+	}
+	return c
+}
+
+// wait returns how long x may wait for another request with its key.
+func (x *exchange) wait(crowd int) time.Duration {
+	o := &x.guard.opts
+	wait := o.Wait
+	if asked, ok := preferredWait(x.r.Header); ok {
+		wait = min(asked, o.MaxWait)
+	}
+	if crowd > maxCrowd || wait == 0 {
+		return -1
+	}
+	return wait
+}
+
+// preferredWait reads Prefer: wait=SECONDS (RFC 7240, section 4.3).
+func preferredWait(h http.Header) (time.Duration, bool) {
+	for _, line := range h.Values("Prefer") {
+		for pref := range strings.SplitSeq(line, ",") {
+			pref, _, _ = strings.Cut(pref, ";")
+			name, value, _ := strings.Cut(pref, "=")
+			if strings.EqualFold(strings.TrimSpace(name), "wait") {
+				s, err := strconv.ParseUint(strings.Trim(value, " \t\""), 10, 31)
+				return time.Duration(s) * time.Second, err == nil
+			}
+		}
+	}
+	return 0, false
+}
+
+// enter counts the requests of this process that use one key.
+func (g *guard) enter(key semel.Key) (crowd int, leave func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.crowds[key]++
+	return g.crowds[key], func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.crowds[key]--; g.crowds[key] == 0 {
+			delete(g.crowds, key)
+		}
+	}
+}
+
+// request is what the handler gets: the body again, in a form that no transport
+// can rewind. net/http would otherwise send a request a second time by itself
+// when it carries an idempotency key and its connection breaks.
+func (x *exchange) request() *http.Request {
+	r := x.r.Clone(x.r.Context())
+	r.Body = io.NopCloser(struct{ io.Reader }{bytes.NewReader(x.body)})
+	r.ContentLength = int64(len(x.body))
+	r.TransferEncoding = nil
+	r.GetBody = nil
+	return r
+}

@@ -51,8 +51,8 @@ type Settings struct {
 	MaxWait        duration  `json:"max_wait,omitempty" jsonschema:"bounds the wait that a client asks for by Prefer: wait=SECONDS"`
 	AnswerTimeout  duration  `json:"answer_timeout,omitempty" jsonschema:"how long the client waits for the upstream; then it is told that the outcome is unknown while the upstream goes on"`
 	Deadline       duration  `json:"deadline,omitempty" jsonschema:"how long the upstream may take; until then an effect can still happen"`
-	MaxRequest     size      `json:"max_request,omitempty" jsonschema:"bounds the body of a guarded request"`
-	MaxResponse    size      `json:"max_response,omitempty" jsonschema:"bounds the body of an answer that is kept; longer ones pass"`
+	MaxRequest     byteSize  `json:"max_request,omitempty" jsonschema:"bounds the body of a guarded request"`
+	MaxResponse    byteSize  `json:"max_response,omitempty" jsonschema:"bounds the body of an answer that is kept; longer ones pass"`
 	NotProcessed   []int     `json:"not_processed,omitempty" jsonschema:"statuses by which the upstream says that it did nothing, beside 401 403 407 413 414 421 425 426 429 431"`
 	StoredHeaders  []string  `json:"stored_headers,omitempty" jsonschema:"fields that are kept with an answer beside the built-in list"`
 	CompareHeaders []string  `json:"compare_headers,omitempty" jsonschema:"fields that tell a retry from a reused key, beside method, path, query, media type and body"`

@@ -46,7 +46,7 @@ func fieldsOf(t reflect.Type, path, env string, index []int) (fields []configFie
 }
 
 // expand replaces a field that has fields of its own by these.
-func (f configField) expand() []configField {
+func (f *configField) expand() []configField {
 	t := f.typ
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -63,7 +63,7 @@ func (f configField) expand() []configField {
 	case t.Kind() == reflect.Map:
 		f.env = ""
 	}
-	return []configField{f}
+	return []configField{*f}
 }
 
 // find returns the field of c, or an invalid value if it lies within something

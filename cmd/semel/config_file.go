@@ -138,7 +138,7 @@ func suggest(name string, fields map[string]reflect.StructField) string {
 // at is an error at a place of the file, with an excerpt.
 func (f *configFile) at(tk *token.Token, format string, args ...any) error {
 	text := yaml.FormatErrorWithToken(fmt.Sprintf(format, args...), tk, false, true)
-	return errors.New(place.ReplaceAllString(text, f.name+":$1:$2: "))
+	return errors.New(strings.TrimRight(place.ReplaceAllString(text, f.name+":$1:$2: "), "\n"))
 }
 
 // place is how the YAML library writes a line and a column.
@@ -153,6 +153,10 @@ func (f *configFile) explain(err error) error {
 	var mismatch *yaml.TypeError
 	if errors.As(err, &mismatch) {
 		return f.at(mismatch.Token, "this is a %v, but %s is wanted", mismatch.SrcType, inWords(mismatch.DstType))
+	}
+	var kind *yaml.UnexpectedNodeTypeError
+	if errors.As(err, &kind) {
+		return f.at(kind.Token, "this is a %s, but a %s is wanted", kind.Actual.YAMLName(), kind.Expected.YAMLName())
 	}
 	return f.at(located.GetToken(), "%s", located.GetMessage())
 }
@@ -191,7 +195,7 @@ func (f *configFile) token(path string) *token.Token {
 func (d *duration) UnmarshalYAML(node ast.Node) error { return unmarshalScalar(node, d.UnmarshalText) }
 
 // UnmarshalYAML implements yaml.NodeUnmarshaler, so that errors name their place.
-func (s *size) UnmarshalYAML(node ast.Node) error { return unmarshalScalar(node, s.UnmarshalText) }
+func (s *byteSize) UnmarshalYAML(node ast.Node) error { return unmarshalScalar(node, s.UnmarshalText) }
 
 func unmarshalScalar(node ast.Node, unmarshal func([]byte) error) error {
 	if _, ok := node.(ast.ScalarNode); !ok {

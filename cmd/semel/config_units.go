@@ -40,7 +40,9 @@ func (d *duration) UnmarshalText(text []byte) error {
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (d duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+func (d duration) MarshalText() ([]byte, error) { //nolint:unparam // as the interface has it
+	return []byte(d.String()), nil
+}
 
 // String writes d as short as it can be read again.
 func (d duration) String() string {
@@ -61,8 +63,8 @@ func (d duration) String() string {
 	return fmt.Sprintf("%dd%s", days, text)
 }
 
-// size is a number of bytes, written with a unit: 64KiB, 1MiB.
-type size int64
+// byteSize is a number of bytes, written with a unit: 64KiB, 1MiB.
+type byteSize int64
 
 var sizeUnits = []struct {
 	name  string
@@ -70,7 +72,7 @@ var sizeUnits = []struct {
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}, {"", 1}}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *size) UnmarshalText(text []byte) error {
+func (s *byteSize) UnmarshalText(text []byte) error {
 	given := strings.TrimSpace(string(text))
 	for _, unit := range sizeUnits {
 		number, found := strings.CutSuffix(given, unit.name)
@@ -81,17 +83,19 @@ func (s *size) UnmarshalText(text []byte) error {
 		if err != nil || n < 0 || n > math.MaxInt64/unit.bytes {
 			break
 		}
-		*s = size(n * unit.bytes)
+		*s = byteSize(n * unit.bytes)
 		return nil
 	}
 	return fmt.Errorf("%q is no size: write it like 65536, 64KiB or 1MiB", given)
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (s size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s byteSize) MarshalText() ([]byte, error) { //nolint:unparam // as the interface has it
+	return []byte(s.String()), nil
+}
 
 // String writes s in the largest binary unit that divides it.
-func (s size) String() string {
+func (s byteSize) String() string {
 	for _, unit := range sizeUnits[:3] {
 		if s != 0 && int64(s)%unit.bytes == 0 {
 			return fmt.Sprintf("%d%s", int64(s)/unit.bytes, unit.name)

@@ -22,7 +22,7 @@ const scopeHelp = `whose keys does a request use? Choose a rule:
 // The prefixes of scopes that are made here. A principal that a header names
 // cannot begin with one, or it could be mistaken for another rule's.
 const (
-	credentialPrefix = "credential:"
+	credentialPrefix = "credential:" //nolint:gosec // a name, no credential
 	certPrefix       = "cert:"
 	jwtPrefix        = "jwt:"
 	publicScope      = "public:"

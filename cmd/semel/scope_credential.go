@@ -13,9 +13,9 @@ import (
 	"github.com/semel-dev/semel/httpkey"
 )
 
-// rotates is what a client reads that identifies itself by a token: the retry
+// errRotates is what a client reads that identifies itself by a token: the retry
 // that comes with the next token would be somebody else's.
-const rotates = httpkey.ScopeError("The credential is a JSON Web Token, which is replaced by the next one every so often; " +
+const errRotates = httpkey.ScopeError("The credential is a JSON Web Token, which is replaced by the next one every so often; " +
 	"a retry with that one would run again. Set the scope rule jwt:sub, which reads who the token is about.")
 
 // credentialScope makes a scope of the secret that the caller shows: the same
@@ -37,7 +37,7 @@ func credentialScope(secret []byte, cookies []string) httpkey.Scope {
 		case len(values) == 1 && values[0] != "":
 			_, credential, _ := strings.Cut(strings.TrimSpace(values[0]), " ")
 			if looksLikeJWT(strings.TrimSpace(credential)) {
-				return "", rotates
+				return "", errRotates
 			}
 			add("Authorization", values[0])
 		}
@@ -47,7 +47,7 @@ func credentialScope(secret []byte, cookies []string) httpkey.Scope {
 				continue
 			}
 			if looksLikeJWT(cookie.Value) {
-				return "", rotates
+				return "", errRotates
 			}
 			add(name, cookie.Value)
 		}

@@ -41,7 +41,7 @@ func secretFor(file string, store *opened) ([]byte, error) {
 }
 
 func readSecret(file string) ([]byte, error) {
-	text, err := os.ReadFile(file) //nolint:gosec // the configuration names the file
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +59,11 @@ func makeSecret(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name())
+	defer func() { _ = os.Remove(temp.Name()) }() // a link to it stays
 	bits := make([]byte, 32)
 	rand.Read(bits)
 	_, err = fmt.Fprintln(temp, hex.EncodeToString(bits))
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
 	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {

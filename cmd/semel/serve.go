@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -54,7 +55,7 @@ type server struct {
 	log     *slog.Logger
 	store   *opened
 	metrics *metrics
-	flight  flightCount
+	flight  atomic.Int64 // attempts under way
 	sampler sampler
 	watched observations
 	drain   drainState
@@ -65,7 +66,7 @@ type server struct {
 
 func (a *app) serve(ctx context.Context, cfg *configSource) error {
 	// Mistakes come to light before anything is opened or made.
-	if _, err := cfg.build(make([]byte, minSecret)); err != nil {
+	if err := cfg.verify(); err != nil {
 		return cfg.explain(err)
 	}
 	s := &server{app: a, cfg: cfg, metrics: newMetrics(version()), log: newLogger(a.err, cfg.Log)}
@@ -84,7 +85,7 @@ func (a *app) serve(ctx context.Context, cfg *configSource) error {
 }
 
 func (s *server) run(ctx context.Context) error {
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(); err != nil { //nolint:contextcheck // handlers have their requests' contexts
 		return err
 	}
 	main, admin, err := s.listen(ctx)
@@ -105,7 +106,7 @@ func (s *server) run(ctx context.Context) error {
 	if admin != nil {
 		ops = newHTTPServer(s.adminHandler(), s.log)
 		go func() { failed <- ops.Serve(admin) }()
-		defer ops.Close()
+		defer func() { _ = ops.Close() }() // nothing there is worth waiting for
 	}
 	select {
 	case err := <-failed:
@@ -151,16 +152,9 @@ func (s *server) prepare() error {
 // equip gives a route a Keeper that reports under the route's name.
 func (s *server) equip(r *Route, to *gateway.Route, secret []byte) error {
 	s.metrics.route(r.Name)
-	keeper, err := semel.New(s.store.Store, &semel.Options{
-		Window: to.Options.Window, Lease: to.Options.Lease, Wait: max(0, to.Options.Wait),
-		Timeout:        time.Duration(s.cfg.StoreTimeout),
-		MaxResult:      max(1<<20, to.Options.MaxResponse+64<<10),
-		MaxNew:         s.cfg.MaxNewKeys,
-		MaxInDoubt:     s.cfg.MaxInDoubt,
-		EffectDeadline: to.Options.Deadline,
-		Secret:         secret,
-		Observer:       s.observer(r.Name),
-	})
+	o := s.cfg.keeperOptions(&to.Options)
+	o.Secret, o.Observer = secret, s.observer(r.Name)
+	keeper, err := semel.New(s.store.Store, o)
 	if err != nil {
 		return err
 	}

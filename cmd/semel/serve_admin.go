@@ -57,7 +57,7 @@ func readAdminToken(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // the configuration names the file
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &fault{"admin.token_file", err}
 	}

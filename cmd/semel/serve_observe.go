@@ -30,12 +30,12 @@ func (s *server) observer(route string) *semel.Observer {
 			s.metrics.claimed(route, e)
 			switch e.Verdict {
 			case semel.VerdictWon, semel.VerdictAgain, semel.VerdictTakenOver:
-				s.flight.add(1)
+				s.flight.Add(1)
 			}
 		},
 		Ended: func(e semel.EndEvent) {
 			s.metrics.inFlight.Dec()
-			s.flight.add(-1)
+			s.flight.Add(-1)
 			if e.End == semel.EndDoubted || e.End == semel.EndUnrecorded || e.End == semel.EndLost {
 				s.log.Warn("an attempt ended without a recorded outcome", "route", route, "key", e.Key.ClaimID(), "end", e.End, "why", e.Why)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,46 +13,6 @@ import (
 type drainState struct{ on atomic.Bool }
 
 func (d *drainState) draining() bool { return d.on.Load() }
-
-// flightCount counts the attempts under way. Some outlive their request: the
-// client has left, or was told that the outcome is unknown.
-type flightCount struct {
-	mu   sync.Mutex
-	n    int
-	idle chan struct{} // closed when n falls to zero; nil: nobody waits
-}
-
-func (f *flightCount) add(d int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.n += d
-	if f.n == 0 && f.idle != nil {
-		close(f.idle)
-		f.idle = nil
-	}
-}
-
-// wait returns 0 when nothing is under way, or what is left when ctx ends.
-func (f *flightCount) wait(ctx context.Context) int {
-	f.mu.Lock()
-	if f.n == 0 {
-		f.mu.Unlock()
-		return 0
-	}
-	if f.idle == nil {
-		f.idle = make(chan struct{})
-	}
-	idle := f.idle
-	f.mu.Unlock()
-	select {
-	case <-idle:
-		return 0
-	case <-ctx.Done():
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return f.n
-	}
-}
 
 // shutdown turns readiness off, stops accepting, and lets what is in flight
 // come to its end within the grace period.
@@ -64,11 +23,10 @@ func (s *server) shutdown(ctx context.Context, api *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.cfg.Grace))
 	defer cancel()
 	err := api.Shutdown(ctx)
-	left := s.flight.wait(ctx)
 	for _, k := range s.keepers {
-		err = errors.Join(err, k.Drain(ctx))
+		err = errors.Join(err, k.Drain(ctx)) // some attempts outlive their request
 	}
-	switch {
+	switch left := s.flight.Load(); {
 	case left > 0:
 		return &exitError{exitFindings, fmt.Errorf("%d requests were still in flight after %v: their keys are in doubt until they are settled", left, s.cfg.Grace)}
 	case err != nil:

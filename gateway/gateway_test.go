@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -226,11 +227,11 @@ func TestBreaksOffInTheBody(t *testing.T) {
 }
 
 func TestProbeSettles(t *testing.T) {
-	charged := make(map[string]bool)
+	var charged sync.Map
 	var posts atomic.Int64
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			if !charged[r.URL.Query().Get("key")] {
+			if _, ok := charged.Load(r.URL.Query().Get("key")); !ok {
 				w.WriteHeader(404)
 				return
 			}
@@ -239,7 +240,7 @@ func TestProbeSettles(t *testing.T) {
 			return
 		}
 		posts.Add(1)
-		charged["a b/&?"] = true
+		charged.Store("a b/&?", true)
 		panic(http.ErrAbortHandler)
 	}))
 	defer up.Close()

@@ -18,21 +18,21 @@ type capture struct {
 	limit  int
 
 	mu     sync.Mutex
-	client http.ResponseWriter // nil: the client has left or was answered otherwise
-	mark   func(http.Header)   // adds the guard's fields to a head that goes live
-	status int                 // 0: no head yet
-	head   http.Header         // as it stood when the head was written
-	buf    bytes.Buffer        // what is held back, or kept beside a live answer
-	size   int64               // of the body so far
-	live   bool                // passed on as it comes
-	over   bool                // outgrew the limit
-	ended  bool                // the handler has returned: what is recorded is what is sent
+	client http.ResponseWriter       // nil: the client has left or was answered otherwise
+	mark   func(http.Header, Result) // adds the guard's fields to a head that is sent
+	status int                       // 0: no head yet
+	head   http.Header               // as it stood when the head was written
+	buf    bytes.Buffer              // what is held back, or kept beside a live answer
+	size   int64                     // of the body so far
+	live   bool                      // passed on as it comes
+	over   bool                      // outgrew the limit
+	ended  bool                      // the handler has returned: what is recorded is what is sent
 }
 
 // errEnded is what a write gets that comes after its handler has returned.
 var errEnded = errors.New("httpkey: the handler of this answer has ended")
 
-func newCapture(client http.ResponseWriter, limit int, mark func(http.Header)) *capture {
+func newCapture(client http.ResponseWriter, limit int, mark func(http.Header, Result)) *capture {
 	return &capture{header: make(http.Header), limit: limit, client: client, mark: mark}
 }
 
@@ -126,7 +126,7 @@ func (c *capture) goLive() {
 	}
 	c.live = true
 	if c.client != nil {
-		c.sendLocked()
+		c.sendLocked(Executed)
 	}
 }
 
@@ -150,20 +150,20 @@ func (c *capture) leave() {
 }
 
 // send gives the client the answer that was held back.
-func (c *capture) send() {
+func (c *capture) send(result Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.client != nil && !c.live && c.status != 0 {
-		c.sendLocked()
+		c.sendLocked(result)
 	}
 }
 
-func (c *capture) sendLocked() {
+func (c *capture) sendLocked(result Result) {
 	maps.Copy(c.client.Header(), c.head)
 	for _, name := range signalFields {
 		c.client.Header().Del(name)
 	}
-	c.mark(c.client.Header())
+	c.mark(c.client.Header(), result)
 	c.client.WriteHeader(c.status)
 	if c.buf.Len() > 0 {
 		// An error means that the client has left; the answer is recorded.

@@ -67,23 +67,29 @@ type execution struct {
 	*exchange
 	lease    *semel.Lease
 	capture  *capture
-	done     chan struct{}
-	panicked any // set before done is closed
-	result   Result
+	handled  chan struct{} // closed when the handler has ended
+	panicked any           // set before handled is closed
+	done     chan struct{} // closed when the outcome is recorded, or cannot be
+	result   Result        // set before done is closed
 }
+
+// recordPatience is how long an answer is held back until its outcome is
+// recorded. A store that takes longer must not turn a success into an error:
+// the client gets the answer, marked as unrecorded, and recording goes on.
+const recordPatience = 2 * time.Second
 
 func (x *exchange) execute(lease *semel.Lease) {
 	crash.At("claimed")
-	e := &execution{exchange: x, lease: lease, done: make(chan struct{}), result: Executed}
-	e.capture = newCapture(x.w, x.opts.MaxResponse, func(h http.Header) {
+	e := &execution{exchange: x, lease: lease, handled: make(chan struct{}), done: make(chan struct{}), result: Executed}
+	e.capture = newCapture(x.w, x.opts.MaxResponse, func(h http.Header, result Result) {
 		x.echo(h)
-		h.Set(statusField, string(e.result))
+		h.Set(statusField, string(result))
 	})
 	go e.run(context.WithoutCancel(x.r.Context()))
 	timer := time.NewTimer(x.opts.Answer)
 	defer timer.Stop()
 	select {
-	case <-e.done:
+	case <-e.handled:
 	case <-timer.C:
 		if e.capture.detach() {
 			p := x.problem("outcome-unknown", "The upstream has not answered in time. Repeat the request with the same key to learn its outcome.")
@@ -91,18 +97,31 @@ func (x *exchange) execute(lease *semel.Lease) {
 			p.After(x.retryAfter(0)).refuse(Detached)
 			return
 		}
-		<-e.done // the answer is already on its way
+		<-e.handled // the answer is already on its way
 	case <-x.r.Context().Done():
 		e.capture.leave()
 		x.report(Detached, "")
 		return
 	}
+	result := e.recorded()
 	if e.panicked != nil {
 		panic(e.panicked)
 	}
 	crash.At("completed")
-	e.capture.send()
-	x.report(e.result, "")
+	e.capture.send(result)
+	x.report(result, "")
+}
+
+// recorded waits for the outcome to be recorded, but not for long.
+func (e *execution) recorded() Result {
+	timer := time.NewTimer(recordPatience)
+	defer timer.Stop()
+	select {
+	case <-e.done:
+		return e.result
+	case <-timer.C:
+		return Unrecorded
+	}
 }
 
 // run calls the handler with the lease renewed, and records its outcome.
@@ -116,6 +135,7 @@ func (e *execution) run(ctx context.Context) {
 	defer func() {
 		e.latency.add(time.Since(start))
 		stop()
+		close(e.handled)
 		crash.At("answered")
 		e.record(context.WithoutCancel(ctx))
 	}()

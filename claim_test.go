@@ -229,8 +229,9 @@ func TestOpenTransactionKeepsOneAttempt(t *testing.T) {
 			l, _, err := k.Claim(t.Context(), key, nil)
 			if patient {
 				if l == nil || len(attempts) != 1 {
-					t.Errorf("%v, %d attempts", err, len(attempts))
+					t.Fatalf("%v, %d attempts", err, len(attempts))
 				}
+				l.Release(t.Context())
 			} else {
 				wantErr(t, err, semel.ErrBusy)
 				wantSlice(t, "verdicts", e.verdicts(), semel.VerdictBusy)

@@ -94,16 +94,7 @@ type run struct {
 func (r *run) do(ctx context.Context, fn Func) (Outcome, error) {
 	outer, _ := ctx.Value(underKey{}).(*under)
 	work := context.WithValue(ctx, underKey{}, &under{r.keeper, r.lease.Key(), outer})
-	work, cancel := context.WithCancelCause(work)
-	renewing := make(chan struct{})
-	go func() {
-		defer close(renewing)
-		r.lease.keepAlive(work, cancel)
-	}()
-	stop := func() {
-		cancel(nil)
-		<-renewing
-	}
+	work, stop := r.lease.KeepAlive(work)
 	returned := false
 	defer func() {
 		if !returned { // a panic or Goexit, which goes on after this

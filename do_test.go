@@ -432,9 +432,7 @@ func TestWindow(t *testing.T) {
 // it: committed is success whatever fn returned.
 func TestCompletionInATransaction(t *testing.T) {
 	commit := func(s *seam, l *semel.Lease) {
-		window, resultFor := l.Window()
-		c := semel.Change{From: semel.Held, To: semel.Done, For: window, ResultFor: resultFor, Result: []byte("tx")}
-		s.Store.Update(context.Background(), key, l.Token(), c)
+		s.Store.Update(context.Background(), key, l.Token(), l.Completion([]byte("tx")))
 	}
 	takeOver := func(s *seam, _ *semel.Lease) {
 		time.Sleep(time.Minute) // sleep: fake time

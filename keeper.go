@@ -20,6 +20,7 @@ type Keeper struct {
 	watch  watch
 	quota  quota
 	undo   *undoer
+	leases tally    // that were won and not ended
 	asking sync.Map // Key → struct{}: recovery under way in this process
 }
 

@@ -41,6 +41,7 @@ type Lease struct {
 }
 
 func newLease(k *Keeper, c *claim, rec Record, sent time.Time) *Lease {
+	k.leases.add()
 	l := &Lease{keeper: k, claim: c, token: rec.Token, ending: make(chan struct{}, 1), rec: rec}
 	l.renewed(rec, sent)
 	return l
@@ -305,14 +306,14 @@ func (l *Lease) finish(ctx context.Context, end End, c Change) error {
 func (l *Lease) say(end End) (within time.Duration, says bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	outcome := l.ended == EndDone || l.ended == EndDead || l.ended == EndUnrecorded && l.said != EndReleased
+	outcome := l.ended == EndDone || l.ended == EndDead || l.ended == EndLapsed || l.ended == EndUnrecorded && l.said != EndReleased
 	switch {
 	case l.ended == end:
 		return 0, false, nil
 	case l.ended == "":
-	case outcome && end == EndReleased: // deferred
+	case outcome && end == EndReleased: // deferred, it gives nothing away
 		return 0, false, nil
-	case l.ended == EndUnrecorded:
+	case l.ended == EndUnrecorded, l.ended == EndLapsed:
 	case l.ended == EndDoubted && (end == EndDone || end == EndDead):
 	case l.ended == EndLost && !l.late: // what stands is still to be reported
 	default:
@@ -332,6 +333,7 @@ func (l *Lease) end(end End, why string, rec Record) {
 	}
 	l.mu.Unlock()
 	if first {
+		l.keeper.leases.done()
 		l.keeper.opts.Observer.ended(EndEvent{l.Key(), l.token, end, why})
 	}
 }
@@ -362,8 +364,11 @@ func (l *Lease) Finishing() {
 	l.finishing = true
 }
 
-// Window returns the window and the retention of results that completing this
-// lease sets. sqlstore's CompleteTx uses them.
-func (l *Lease) Window() (window, resultFor time.Duration) {
-	return l.claim.opts.Window, l.claim.opts.ResultFor
+// Completion returns the change by which Complete would record that the work is
+// done, for those who make it in a transaction of the caller's. sqlstore's
+// CompleteTx does.
+func (l *Lease) Completion(result []byte) Change {
+	c := l.claim.done(result)
+	c.By = l.claim.opts.By
+	return c
 }

@@ -37,7 +37,8 @@ func (k *Keeper) recover(ctx context.Context, c *claim, rec *Record) (Record, er
 	if _, asking := k.asking.LoadOrStore(c.key, nil); asking {
 		return *rec, ErrInDoubt
 	}
-	stands, err := *rec, error(nil)
+	asked := *rec // the caller may be gone while this is read
+	stands, err := asked, error(nil)
 	done := make(chan struct{})
 	if !k.undo.start(func(duty context.Context) {
 		defer close(done)
@@ -48,7 +49,7 @@ func (k *Keeper) recover(ctx context.Context, c *claim, rec *Record) (Record, er
 				err = fmt.Errorf("%w: the RecoverFunc panicked: %v", ErrInDoubt, p)
 			}
 		}()
-		stands, err = k.inquire(duty, c, rec)
+		stands, err = k.inquire(duty, c, &asked)
 	}) {
 		k.asking.Delete(c.key)
 		return *rec, ErrInDoubt
@@ -57,7 +58,7 @@ func (k *Keeper) recover(ctx context.Context, c *claim, rec *Record) (Record, er
 	case <-done:
 		return stands, err
 	case <-ctx.Done():
-		return Record{}, join(ErrInDoubt, context.Cause(ctx))
+		return *rec, join(ErrInDoubt, context.Cause(ctx))
 	}
 }
 

@@ -109,10 +109,14 @@ func (k *Keeper) updateOnce(ctx context.Context, key Key, token Token, c Change)
 	return rec, err
 }
 
-// Drain waits until no claim without an answer is left to undo. When ctx ends
-// it gives up on those that are left, whose leases then lapse, and returns the
-// context's error. The Keeper must not be used afterwards.
+// Drain waits until every lease has been ended and no claim without an answer is
+// left to undo. When ctx ends it gives up on what is left, whose leases then
+// lapse, and returns the context's error. Claims must not be made any more.
 func (k *Keeper) Drain(ctx context.Context) error {
+	select {
+	case <-k.leases.nothing():
+	case <-ctx.Done():
+	}
 	u := k.undo
 	u.mu.Lock()
 	u.closed = true
@@ -124,7 +128,7 @@ func (k *Keeper) Drain(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-		return nil
+		return context.Cause(ctx)
 	case <-ctx.Done():
 		u.cancel()
 		<-done

@@ -20,6 +20,7 @@ type exchange struct {
 	r           *http.Request
 	start       time.Time
 	id          string // the key as the client gave it
+	noKey       bool   // and the method is guarded
 	key         semel.Key
 	body        []byte
 	fingerprint []byte

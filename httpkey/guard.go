@@ -59,9 +59,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, err := readKey(r.Header, keyFields, g.policy)
 	switch {
 	case errors.Is(err, errKeyAbsent) && !g.opts.Required:
+		x.noKey = true
 		x.ignore()
 		return
 	case err != nil:
+		x.noKey = errors.Is(err, errKeyAbsent)
 		slug, detail := keyProblem(err)
 		x.problem(slug, detail).refuse(Refused)
 		return
@@ -69,7 +71,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.id = id
 	scope, err := g.scope(r)
 	if err != nil || scope == "" {
-		x.problem("scope-unresolved", "The request carries no valid credentials for this route.").refuse(Refused)
+		detail := "The request carries no valid credentials for this route."
+		var said ScopeError
+		if errors.As(err, &said) {
+			detail = said.Error()
+		}
+		x.problem("scope-unresolved", detail).refuse(Refused)
 		return
 	}
 	if len(scope) > semel.MaxKeyBytes {

@@ -28,9 +28,16 @@ import (
 )
 
 // Scope says whose keys a request uses: it returns the authenticated
-// principal, or "" (or an error, which is logged nowhere and shown to nobody)
-// if there is none. Two callers with one scope see each other's answers.
+// principal, or "" (or an error, which is logged nowhere and shown to nobody
+// unless it is a [ScopeError]) if there is none. Two callers with one scope see
+// each other's answers.
 type Scope func(*http.Request) (string, error)
+
+// ScopeError is an error of a [Scope] whose text is for the client.
+type ScopeError string
+
+// Error returns the text.
+func (e ScopeError) Error() string { return string(e) }
 
 // Guarantee says what happens to a key whose attempt ended without an outcome.
 type Guarantee uint8
@@ -140,6 +147,8 @@ type Event struct {
 	Result Result
 	Slug   string // of the problem the client got, if any
 	Took   time.Duration
+	Key    semel.Key // zero if no valid key was found, or no scope for it
+	NoKey  bool      // the method is guarded, but there was no key
 }
 
 // Result is how a request was dealt with.
@@ -277,4 +286,14 @@ func EncodeAnswer(status int, header http.Header, body []byte) ([]byte, error) {
 	}
 	a := answer{Status: status, Header: keep(header, status, nil), Body: body}
 	return a.encode(), nil
+}
+
+// DecodeAnswer takes apart what is stored of an answer, for those who show or
+// judge it. Of an answer that was not kept the body is empty.
+func DecodeAnswer(stored []byte) (status int, header http.Header, body []byte, err error) {
+	a, err := decode(stored)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	return a.Status, a.Header, a.Body, nil
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 )
 
@@ -15,7 +16,8 @@ type (
 		ExtendedCode int
 		text         string
 	}
-	own uint16
+	own  uint16
+	bare uint16
 )
 
 func (e *coder) Error() string {
@@ -26,6 +28,8 @@ func (e *extended) Error() string {
 	return "sqlite3: constraint failed: UNIQUE constraint failed: t.a, t.b"
 }
 func (e *extended) ExtendedCode() own { return own(e.code) }
+func (e bare) Error() string          { return "sqlite3: database is locked" }
+func (e bare) Code() own              { return own(e & 0xff) }
 func (e fields) Error() string        { return e.text }
 
 func TestIsDuplicate(t *testing.T) {
@@ -71,6 +75,9 @@ func TestContentionIsKnownByCode(t *testing.T) {
 		{&coder{6}, faultBusy},
 		{&coder{5 | 2<<8}, faultStale},
 		{&extended{5}, faultBusy},
+		{bare(5), faultBusy},
+		{bare(517), faultStale},
+		{syscall.EIO, faultOther}, // 5, too
 		{fields{5, 517, ""}, faultStale},
 		{&coder{10}, faultOther},
 		{&coder{sqliteUnique}, faultOther},

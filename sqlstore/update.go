@@ -19,9 +19,11 @@ func (s *Store) Update(ctx context.Context, key semel.Key, token semel.Token, c 
 		return semel.Record{}, err
 	}
 	var rec semel.Record
-	err := s.run(ctx, "update", func() (err error) {
-		rec, err = s.d.update(ctx, s.db, key, token, &c)
-		return err
+	err := s.run(ctx, "update", func() error {
+		return s.inTurn(ctx, func() (err error) {
+			rec, err = s.d.update(ctx, s.db, key, token, &c)
+			return err
+		})
 	})
 	return rec, err
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -11,6 +12,7 @@ var pruneCases = []testCase{
 	{name: "rule 14: the memory is the one of the last claim", run: pruneLastKeep},
 	{name: "rule 16: what was pruned is as if it had never been", run: pruneForgets},
 	{name: "rule 16: a prune removes at most as many as it was told", run: pruneLimit},
+	{name: "rule 16: a prune tells what is over from what is not", run: pruneChooses},
 	{name: "rule 16: a prune spares a key that was claimed anew", run: pruneSparesAnew},
 	{name: "rule 17: a prune empties results past their retention", run: pruneEmpties},
 	{name: "rule 18: what is or may come to be in doubt is never pruned", run: pruneSparesDoubt},
@@ -72,6 +74,21 @@ func pruneLimit(e *env) {
 		total += got
 	}
 	equal(e, "Records pruned in all", total, len(ids))
+}
+
+func pruneChooses(e *env) {
+	const n = 60
+	for i := range n {
+		rec := e.win(fmt.Sprint(i))
+		if i%3 == 0 {
+			e.change(rec, complete("result"))
+		}
+	}
+	e.advance(lease + keep)
+	equal(e, "Records pruned", e.prune(1000).Records, n*2/3)
+	for i := range n {
+		equal(e, fmt.Sprint(i, " is gone"), e.gone(fmt.Sprint(i)), i%3 != 0)
+	}
 }
 
 func pruneSparesAnew(e *env) {

@@ -187,7 +187,7 @@ func (p *program) prunes() {
 				p.Errorf("seed %d, step %d: pruned %+v at %v", p.seed, p.step, row, now)
 			}
 			delete(p.rows, k)
-		} else if row.Token != 0 && limit > 1 && rules.Prunable(&row, now.Add(-time.Second)) {
+		} else if row.Token != 0 && limit > 1 && rules.Prunable(&row, now.Add(-time.Second-coarse(row.Until.Sub(row.Created)+row.Keep))) {
 			p.Errorf("seed %d, step %d: not pruned %+v at %v", p.seed, p.step, row, now)
 		}
 	}

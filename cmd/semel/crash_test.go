@@ -161,7 +161,7 @@ func killedAt(t *testing.T, bin, point string, executed int64, retry string, pro
 		io.WriteString(w, "paid")
 	}))
 	defer upstream.Close()
-	config := fmt.Sprintf("upstream: %s\nstore: %s\neffect_deadline: 1s\nroutes:\n  - pattern: /charges\n    scope: credential\n    lease: 500ms\n",
+	config := fmt.Sprintf("upstream: %s\nstore: %s\ndeadline: 1s\nroutes:\n  - pattern: /charges\n    scope: credential\n    lease: 500ms\n",
 		upstream.URL, filepath.Join(t.TempDir(), "semel.db"))
 	if probe {
 		config += "    probe:\n      path: /charges/{key}\n"

@@ -168,7 +168,7 @@ func (d *demo) watch(ctx context.Context, s *storm, halfway func()) time.Duratio
 }
 
 func (d *demo) progress(s *storm, t time.Duration) {
-	d.say("  %4.1f s  %6d requests sent, %d of %d clients answered, %d payments in doubt at some time",
+	d.say("  %4.1f s  %6d requests sent, %d of %d clients answered, %d payments seen in doubt",
 		t.Seconds(), s.sent.Load(), s.ended.Load(), s.clients(), count(&s.doubts))
 }
 

@@ -14,7 +14,7 @@ listen: %s
 admin:
   listen: %s
 store: %s
-effect_deadline: %s
+deadline: %s
 routes:
   - pattern: POST /charges
     scope: credential
@@ -93,7 +93,7 @@ const demoTable = `
   charged more than once                %10d%10d
   never charged                         %10d%10d
   gateways killed with SIGKILL          %10d         -
-  in doubt at some time                 %10d         -
+  seen in doubt by a client             %10d         -
     found charged by the probe          %10d         -
     proven not charged, then run again  %10d         -
     settled by a late answer            %10d         -

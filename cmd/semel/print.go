@@ -11,7 +11,10 @@ func (a *app) print(v any, format string, args ...any) error {
 		_, err := fmt.Fprintf(a.out, format, args...)
 		return err
 	}
-	e := json.NewEncoder(a.out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s\n", escapeJSON(out))
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -21,7 +22,7 @@ type app struct {
 // run carries out one command line and returns the process's exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	a := &app{in: in, out: out, err: errs}
-	root := a.root()
+	root := a.root() //nolint:contextcheck // cobra hands the context on
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -35,7 +36,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		exit = &exitError{exitUsage, err} // cobra's own errors are about the command line
 	}
 	if exit.err != nil {
-		fmt.Fprintf(errs, "semel: %v\n", exit.err)
+		fmt.Fprintf(errs, "semel: %s\n", strings.TrimPrefix(exit.err.Error(), "semel: "))
 	}
 	return exit.code
 }
@@ -53,6 +54,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().StringVar(&a.store, "store", "", "where the keys are: a file, sqlite:FILE or memory: (default "+defaultStoreHelp+")")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON on standard output")
-	root.AddCommand(a.versionCommand(), a.demoCommand(), a.demoAPICommand())
+	root.AddCommand(a.serveCommand(), a.demoCommand(), a.demoAPICommand(), a.versionCommand())
+	root.AddCommand(a.lsCommand(), a.showCommand(), a.settleCommand(), a.forgetCommand(), a.pruneCommand(), exitCodesTopic())
 	return root
 }

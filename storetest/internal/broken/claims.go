@@ -17,6 +17,7 @@ var claimStores = []Store{
 		"valid: an empty or too long key is refused by every method",
 		"valid: a change with a duration outside the range is refused and changes nothing",
 		"valid: a change that leads where none leads is refused and changes nothing",
+		"valid: bytes and texts beyond their limits are refused and change nothing",
 	}, Break: func(r *rulestore.Rules) { r.Check = func(error) error { return nil } }},
 	{Name: "begins calls whose context is over", Catches: []string{"valid: a context that is over changes nothing"}, Break: func(r *rulestore.Rules) { r.Context = func(context.Context) error { return nil } }},
 	{Name: "heeds no version", Coarse: true, Catches: []string{"rule 0: a claim that saw nothing does not win a record"}, Break: asked(func(d *decision) { d.req.Seen = d.row.Version() })},

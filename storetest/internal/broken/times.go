@@ -124,10 +124,14 @@ var pruneStores = []Store{
 		}
 		return rules.Prunable(&row, now)
 	})},
-	{Name: "prunes nothing", Coarse: true, Catches: []string{"rule 14: nothing is pruned before its end and its memory"}, Break: prunable(func(rules.Row, time.Time) bool { return false })},
+	{Name: "prunes nothing", Coarse: true, Catches: []string{
+		"rule 14: nothing is pruned before its end and its memory",
+		"rule 16: a prune tells what is over from what is not",
+	}, Break: prunable(func(rules.Row, time.Time) bool { return false })},
 	{Name: "prunes by age", Catches: []string{
 		"rule 14: the memory is the one of the last claim",
 		"rule 16: a prune spares a key that was claimed anew",
+		"rule 16: a prune tells what is over from what is not",
 	}, Break: prunable(func(row rules.Row, now time.Time) bool {
 		return row.Note == nil && !now.Before(row.Created.Add(row.Keep+time.Hour))
 	})},

@@ -111,7 +111,7 @@ func (x *exchange) read() bool {
 	var outer *http.MaxBytesError // of a http.MaxBytesHandler around this one
 	tooLarge := x.r.ContentLength > limit || int64(len(x.body)) > limit
 	if x.guard.opts.Shadow && (tooLarge || err != nil) {
-		x.r.Body = rejoin(x.body, x.r.Body) // the handler meets an error where it would have
+		x.r.Body = rejoin(x.body, x.r.Body, err) // the handler meets an error where it would have
 	}
 	switch {
 	case tooLarge || errors.As(err, &outer):
@@ -152,13 +152,24 @@ func readAll(r io.Reader, announced int64) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// rejoin puts what was read of a body back before its rest.
-func rejoin(read []byte, rest io.ReadCloser) io.ReadCloser {
+// rejoin puts what was read of a body back before its rest, or before the error
+// that ended it.
+func rejoin(read []byte, rest io.ReadCloser, err error) io.ReadCloser {
+	then := io.Reader(rest)
+	if err != nil {
+		then = broken{err}
+	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(read), rest), rest}
+	}{io.MultiReader(bytes.NewReader(read), then), rest}
 }
+
+// broken is a reader that always fails: net/http's own body tells an error once.
+type broken struct{ error }
+
+// Read implements io.Reader.
+func (b broken) Read([]byte) (int, error) { return 0, b.error }
 
 // echo repeats the key's field in an answer, as the client wrote it.
 func (x *exchange) echo(h http.Header) {
@@ -214,7 +225,10 @@ func preferredWait(h http.Header) (time.Duration, bool) {
 			name, value, _ := strings.Cut(pref, "=")
 			if strings.EqualFold(strings.TrimSpace(name), "wait") {
 				s, err := strconv.ParseUint(strings.Trim(value, " \t\""), 10, 31)
-				return time.Duration(s) * time.Second, err == nil
+				if err != nil {
+					return 0, false
+				}
+				return time.Duration(s) * time.Second, true
 			}
 		}
 	}

@@ -278,10 +278,14 @@ func Lease(ctx context.Context) *semel.Lease {
 
 // EncodeAnswer returns an answer in the form in which it is stored, for a
 // RecoverFunc that found the answer's content elsewhere. Only fields that may be
-// stored are kept of the header.
+// stored are kept of the header. It returns an error that wraps
+// semel.ErrInvalid if the status is not that of a final answer.
 func EncodeAnswer(status int, header http.Header, body []byte) ([]byte, error) {
+	if status < 200 || status > 999 {
+		return nil, fmt.Errorf("%w: status %d is not a final answer's", semel.ErrInvalid, status)
+	}
 	a := answer{Status: status, Header: keep(header, status, nil), Body: body}
-	return a.encode()
+	return a.encode(), nil
 }
 
 // DecodeAnswer takes apart what is stored of an answer, for those who show or

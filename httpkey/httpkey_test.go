@@ -196,6 +196,9 @@ func TestRefusals(t *testing.T) {
 			if a.runs.Load() != before {
 				t.Error("the handler ran")
 			}
+			if link := r.Header.Get("Link"); link != "<"+r.problem.Type+`>; rel="describedby"` || r.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("link %q, header %v", link, r.Header)
+			}
 			if tt.q.key != "" && len(tt.q.key) > 6 && strings.Contains(r.body, tt.q.key) {
 				t.Error("the problem repeats the key")
 			}

@@ -2,8 +2,8 @@ package httpkey
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/textproto"
 	"slices"
@@ -12,46 +12,105 @@ import (
 
 // answer is an HTTP answer as it is kept for those who repeat the request.
 type answer struct {
-	Status    int         `json:"status"`
-	Header    http.Header `json:"header,omitempty"`
-	Ambiguous bool        `json:"ambiguous,omitempty"` // the upstream may or may not have carried it out
-	Body      []byte      `json:"-"`
+	Status    int
+	Header    http.Header
+	Ambiguous bool // the upstream may or may not have carried it out
+	Body      []byte
 }
 
 // storedVersion begins every stored answer, so that its form may change.
 const storedVersion = 1
 
-// encode returns a as it is stored: a version, the length of the head, the head
-// as JSON, the body as it is.
-func (a *answer) encode() ([]byte, error) {
-	head, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
+// encode returns a as it is stored: the version, 1 if it is ambiguous, the
+// status, the number of fields; of each field, in the order of names, the name,
+// the number of lines and the lines; then the body to the end. Numbers are
+// varints, texts come behind their length. It is not JSON, which cannot hold the
+// bytes beyond ASCII that a field's value may have.
+func (a *answer) encode() []byte {
+	size := 4 * binary.MaxVarintLen64
+	for name, lines := range a.Header {
+		size += len(name) + 2*binary.MaxVarintLen32
+		for _, line := range lines {
+			size += len(line) + binary.MaxVarintLen32
+		}
 	}
-	out := make([]byte, 0, 1+binary.MaxVarintLen64+len(head)+len(a.Body))
-	out = append(out, storedVersion)
-	out = binary.AppendUvarint(out, uint64(len(head)))
-	out = append(out, head...)
-	return append(out, a.Body...), nil
+	out := append(make([]byte, 0, size+len(a.Body)), storedVersion, 0)
+	if a.Ambiguous {
+		out[1] = 1
+	}
+	out = binary.AppendUvarint(out, uint64(max(0, a.Status))) //nolint:gosec // not negative
+	out = binary.AppendUvarint(out, uint64(len(a.Header)))
+	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
+		out = appendText(out, name)
+		out = binary.AppendUvarint(out, uint64(len(a.Header[name])))
+		for _, line := range a.Header[name] {
+			out = appendText(out, line)
+		}
+	}
+	return append(out, a.Body...)
+}
+
+func appendText(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 var errStored = errors.New("httpkey: a stored answer cannot be read: it was written by a newer version, or not by this package")
 
-// decode reads what encode wrote.
+// decode reads what encode wrote. The body is part of what was given.
 func decode(stored []byte) (*answer, error) {
-	if len(stored) == 0 || stored[0] != storedVersion {
+	if len(stored) < 2 || stored[0] != storedVersion || stored[1] > 1 {
 		return nil, errStored
 	}
-	n, size := binary.Uvarint(stored[1:])
-	if size <= 0 || n > uint64(len(stored)-1-size) {
-		return nil, errStored
+	r := storedReader{rest: stored[2:]}
+	a := &answer{Ambiguous: stored[1] == 1, Status: r.number(999)}
+	fields := r.number(len(stored))
+	a.Header = make(http.Header, min(fields, 16))
+	for range fields {
+		name := r.text()
+		lines := make([]string, r.number(len(r.rest)))
+		for i := range lines {
+			lines[i] = r.text()
+		}
+		a.Header[name] = lines
+		if r.failed {
+			break
+		}
 	}
-	head := stored[1+size : 1+size+int(n)]
-	a := &answer{Body: stored[1+size+int(n):]}
-	if err := json.Unmarshal(head, a); err != nil || a.Status < 200 || a.Status > 999 {
+	if a.Body = r.rest; r.failed || a.Status < 200 {
 		return nil, errStored
 	}
 	return a, nil
+}
+
+// storedReader reads the head of a stored answer. After a failure it reads
+// zeros.
+type storedReader struct {
+	rest   []byte
+	failed bool
+}
+
+// number reads a number of at most limit.
+func (r *storedReader) number(limit int) int {
+	n, size := binary.Uvarint(r.rest)
+	if r.failed || size <= 0 || n > uint64(limit) { //nolint:gosec // a limit is not negative
+		r.failed = true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return int(n) //nolint:gosec // at most limit
+}
+
+func (r *storedReader) text() string {
+	n := r.number(len(r.rest))
+	if n > len(r.rest) {
+		r.failed = true
+	}
+	if r.failed {
+		return ""
+	}
+	text := string(r.rest[:n])
+	r.rest = r.rest[n:]
+	return text
 }
 
 // storedFields are the fields of an answer that are kept. It is a list of what

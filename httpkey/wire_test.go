@@ -275,3 +275,21 @@ func TestShadowPassesABrokenUploadOn(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+func TestInformationalAnswersAndTrailersStop(t *testing.T) {
+	a := serve(t, httpkey.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		w.WriteHeader(http.StatusEarlyHints)
+		io.WriteString(w, "body")
+		w.Header().Set("X-Sum", "7")
+		w.Header().Set(http.TrailerPrefix+"X-Other", "8")
+	})
+	c := dial(t, a)
+	for range 2 {
+		c.head(t, "k", "Content-Length: 0", "TE: trailers")
+		resp, body := c.answer(t)
+		if resp.StatusCode != 200 || body != "body" || resp.Trailer.Get("X-Sum")+resp.Trailer.Get("X-Other")+resp.Header.Get("X-Sum") != "" {
+			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Trailer)
+		}
+	}
+}

@@ -22,7 +22,7 @@ type app struct {
 // run carries out one command line and returns the process's exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	a := &app{in: in, out: out, err: errs}
-	root := a.root()
+	root := a.root() //nolint:contextcheck // cobra hands it to the commands
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

@@ -14,11 +14,11 @@ type Func func(ctx context.Context, lease *Lease) (result []byte, err error)
 
 // Outcome is what became of a key's work.
 type Outcome struct {
-	Result   []byte
-	Kept     Kept  // why there is no result, or not all of it
-	Size     int64 // of the full result, in bytes
-	Replayed bool  // the work was done before; fn did not run
-	Attempts int   // claims of this key, this one included
+	Result   []byte // of this run, or of the one it repeats: do not change it
+	Kept     Kept   // why there is no result, or not all of it
+	Size     int64  // of the full result, in bytes
+	Replayed bool   // the work was done before; fn did not run
+	Attempts int    // claims of this key, this one included
 	Token    Token
 }
 
@@ -91,28 +91,21 @@ type run struct {
 	err    error
 }
 
-func (r *run) do(ctx context.Context, fn Func) (o Outcome, err error) {
+func (r *run) do(ctx context.Context, fn Func) (Outcome, error) {
 	outer, _ := ctx.Value(underKey{}).(*under)
 	work := context.WithValue(ctx, underKey{}, &under{r.keeper, r.lease.Key(), outer})
-	work, cancel := context.WithCancelCause(work)
-	renewing := make(chan struct{})
-	go func() {
-		defer close(renewing)
-		r.lease.keepAlive(work, cancel)
-	}()
+	work, stop := r.lease.KeepAlive(work)
 	returned := false
 	defer func() {
-		cancel(nil)
-		<-renewing
 		if !returned { // a panic or Goexit, which goes on after this
+			stop()
 			r.err = errors.New("the work panicked or ended its goroutine")
 			_, _ = r.settle(ctx)
 		}
 	}()
 	r.result, r.err = fn(work, r.lease)
 	returned = true
-	cancel(nil)
-	<-renewing
+	stop()
 	return r.settle(ctx)
 }
 
@@ -125,7 +118,8 @@ func (r *run) settle(ctx context.Context) (Outcome, error) {
 		}
 	}
 	if r.err == nil {
-		return r.outcome(), l.Complete(ctx, r.result)
+		err := l.Complete(ctx, r.result)
+		return r.outcome(), err
 	}
 	var err error
 	switch m := meaningOf(r.err); {
@@ -138,9 +132,7 @@ func (r *run) settle(ctx context.Context) (Outcome, error) {
 	default:
 		err = l.ReleaseWith(ctx, r.release(ctx))
 	}
-	o := r.outcome()
-	o.Result = r.result
-	return o, join(r.err, err)
+	return r.outcome(), join(r.err, err)
 }
 
 // release says how to give the key back: an attempt that was cut short from
@@ -159,31 +151,49 @@ func (r *run) release(ctx context.Context) ReleaseOptions {
 // It reports true if that decides: done under this token is success whatever
 // fn returned. Still held, the transaction was rolled back.
 func (r *run) afterTx(ctx context.Context) (bool, error) {
-	rec, err := r.keeper.Get(context.WithoutCancel(ctx), r.lease.Key())
+	l := r.lease
+	rec, err := r.keeper.read(context.WithoutCancel(ctx), l.Key(), l.trustLeft())
 	switch {
-	case err != nil && !isNotFound(err):
-		r.lease.end(EndUnrecorded, "", Record{})
+	case err != nil && !errors.Is(err, ErrNotFound):
+		l.end(EndUnrecorded, "", Record{})
 		return true, join(fmt.Errorf("%w: %w", ErrUnrecorded, err), r.err)
-	case rec.Token == r.lease.Token() && rec.State == Done:
-		r.lease.end(EndDone, "", rec)
+	case rec.Token == l.token && rec.State == Done:
+		l.end(EndDone, "", rec)
+		r.keeper.watch.poke(l.Key())
 		return true, nil
-	case rec.Token == r.lease.Token() && rec.State == Held:
+	case rec.Token == l.token && rec.State == Held:
 		if r.err == nil {
 			r.err = errors.New("semel: the transaction that was to complete the lease was not committed")
 		}
 		return false, nil
 	}
-	r.lease.end(EndLost, "", rec)
+	l.end(EndLost, "", rec)
 	return true, join(ErrLost, r.err)
 }
 
-func (r *run) outcome() Outcome {
-	rec := r.lease.Record()
-	o := Outcome{Result: r.result, Size: int64(len(r.result)), Attempts: rec.Attempts, Token: rec.Token}
-	if len(r.result) > r.keeper.opts.MaxResult {
-		o.Kept = KeptTooLarge
+// read is Get, repeated until the store answers, within (at least the store's
+// time-out) has passed, or ctx ends.
+func (k *Keeper) read(ctx context.Context, key Key, within time.Duration) (Record, error) {
+	deadline := time.Now().Add(max(within, k.opts.Timeout))
+	for n := 1; ; n++ {
+		rec, err := k.Get(ctx, key)
+		if err == nil || errors.Is(err, ErrNotFound) {
+			return rec, err
+		}
+		if time.Now().After(deadline) || !pause(ctx, backOff(20*time.Millisecond, time.Second, n)) {
+			return rec, err
+		}
 	}
-	return o
+}
+
+func (r *run) outcome() Outcome {
+	return Outcome{
+		Result:   r.result,
+		Kept:     keptOf(r.result, r.keeper.opts.MaxResult),
+		Size:     int64(len(r.result)),
+		Attempts: r.lease.Record().Attempts,
+		Token:    r.lease.token,
+	}
 }
 
 // join puts b beside a, so that both are found by errors.Is.
@@ -203,20 +213,22 @@ func (l *Lease) isFinishing() bool {
 	return l.finishing
 }
 
-// keepAlive renews the lease until ctx ends, and ends the work when the lease
-// is lost or, unless it is marked, when trust in it ends.
+// keepAlive renews the lease until ctx or the lease ends, and ends the work
+// when the lease is lost or, unless it is marked, when trust in it ends.
 func (l *Lease) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) {
 	interval := l.claim.opts.Lease / 3
 	wait := interval
-	for pause(ctx, max(wait, time.Millisecond)) {
-		err := l.Renew(ctx)
+	for pause(ctx, wait) {
+		err := l.renewInTrust(ctx)
 		left := l.trustLeft()
 		switch {
+		case err == nil:
+			wait = interval
+		case l.over():
+			return
 		case errors.Is(err, ErrLost):
 			cancel(ErrLost)
 			return
-		case err == nil:
-			wait = interval
 		case left > 0: // any other error is retried for as long as trust lasts
 			wait = min(interval/4, left)
 		case l.Record().Note == nil:
@@ -226,4 +238,17 @@ func (l *Lease) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) {
 			wait = interval / 4
 		}
 	}
+}
+
+// renewInTrust leaves a store that hangs time for another try, and gives up
+// when trust in an unmarked lease ends: the work must not go on untrusted for
+// a store's time-out.
+func (l *Lease) renewInTrust(ctx context.Context) error {
+	within := l.claim.opts.Lease / 3
+	if l.Record().Note == nil {
+		within = min(within, l.trustLeft())
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return l.Renew(ctx)
 }

@@ -3,18 +3,18 @@ package semel
 import "context"
 
 // KeepAlive renews the lease until stop is called, as [Keeper.Do] does, for
-// those who claim by themselves. The context that it returns ends when the
-// lease is lost, with ErrLost as its cause; call stop before the lease is ended.
+// those who claim by themselves. The context that it returns ends with ctx, when
+// stop is called, and when the lease is lost or cannot be trusted any more, then
+// with ErrLost as its cause. Call stop before the lease is ended.
 func (l *Lease) KeepAlive(ctx context.Context) (alive context.Context, stop func()) {
 	alive, cancel := context.WithCancelCause(ctx)
 	renewing := make(chan struct{})
-	renew, end := context.WithCancel(alive)
 	go func() {
 		defer close(renewing)
-		l.keepAlive(renew, cancel)
+		l.keepAlive(alive, cancel)
 	}()
 	return alive, func() {
-		end()
+		cancel(nil)
 		<-renewing
 	}
 }
@@ -24,5 +24,18 @@ const EndLapsed End = "lapsed"
 
 // Lapse leaves the lease alone without a word to the store: it holds copies off
 // until it has run out. Then the next attempt takes over, or the key is in
-// doubt if it is marked. A late outcome can still be recorded.
-func (l *Lease) Lapse(why string) { l.end(EndLapsed, why, Record{}) }
+// doubt if it is marked. A late outcome or doubt can still be recorded, and a
+// deferred Release does nothing. After another end Lapse does nothing.
+func (l *Lease) Lapse(why string) {
+	l.ending <- struct{}{}
+	defer func() { <-l.ending }()
+	l.mu.Lock()
+	over := l.said != "" || l.ended != ""
+	if !over {
+		l.said = EndLapsed
+	}
+	l.mu.Unlock()
+	if !over {
+		l.end(EndLapsed, why, Record{})
+	}
+}

@@ -20,6 +20,7 @@ type Keeper struct {
 	watch  watch
 	quota  quota
 	undo   *undoer
+	leases tally    // that were won and not ended
 	asking sync.Map // Key → struct{}: recovery under way in this process
 }
 
@@ -47,7 +48,11 @@ func New(store Store, opts *Options) (*Keeper, error) {
 //   - The error says why not: ErrBusy, ErrInDoubt, ErrMismatch, a [DeadError] or
 //     a [QuotaError], each with the record that stands; ErrInvalid for arguments
 //     out of range; the context's error; or an error of the store. After the last
-//     two, nothing is held: what the store may have granted is given back.
+//     two, nothing is held: what the store may have granted is given back, at
+//     once or, while the store does not answer, behind the caller's back.
+//
+// A claim is not torn off when ctx ends: Claim then returns when the store has
+// answered, after [Options.Timeout] at the latest for each call.
 func (k *Keeper) Claim(ctx context.Context, key Key, opts *ClaimOptions) (*Lease, Record, error) {
 	c, err := k.newClaim(ctx, key, opts)
 	if err != nil {
@@ -81,13 +86,15 @@ func refusal(rec *Record, err error) Verdict {
 }
 
 func (k *Keeper) claimOrWait(ctx context.Context, c *claim) (*Lease, Record, error) {
+	var known Record
 	for {
-		lease, rec, err := k.try(ctx, c)
-		left := c.opts.Wait - time.Since(c.start)
+		lease, rec, err := k.try(ctx, c, known)
+		left := c.patience()
 		if !errors.Is(err, ErrBusy) || left <= 0 {
 			return lease, rec, err
 		}
-		if !k.watch.wait(ctx, k, c.key, left) {
+		var changed bool
+		if known, changed = k.watch.wait(ctx, k, c.key, left); !changed {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
@@ -100,19 +107,23 @@ func (k *Keeper) claimOrWait(ctx context.Context, c *claim) (*Lease, Record, err
 // just replaced.
 const maxRaces = 8
 
-// try makes one attempt to win. A claim names the version that it saw; a
-// refusal shows the next one to name, with an attempt id of its own.
-func (k *Keeper) try(ctx context.Context, c *claim) (*Lease, Record, error) {
+// try makes one attempt to win. A claim names the version that it saw, rec at
+// first; a refusal shows the next one to name, with an attempt id of its own.
+func (k *Keeper) try(ctx context.Context, c *claim, rec Record) (*Lease, Record, error) {
 	if ctx.Err() != nil {
 		return nil, Record{}, context.Cause(ctx)
 	}
-	if rec, err := k.admit(ctx, c); err != nil {
-		return nil, rec, err
+	if over, err := k.admit(ctx, c); err != nil {
+		return nil, over, err
 	}
-	var seen Version
-	var rec Record
 	for range maxRaces {
-		answer, sent, err := k.ask(ctx, c.request(seen))
+		// A lapsed lease may be taken over, but not for other work.
+		if !rec.Claimable(false) || rec.Lapsed() && c.differs(&rec) {
+			if recovered, err := k.verdict(ctx, c, &rec); !recovered {
+				return nil, rec, err
+			}
+		}
+		answer, sent, err := k.ask(ctx, c.request(rec.Version()), c.patience())
 		if err != nil {
 			return nil, answer.Record, err
 		}
@@ -120,13 +131,6 @@ func (k *Keeper) try(ctx context.Context, c *claim) (*Lease, Record, error) {
 			return k.won(ctx, c, answer, sent)
 		}
 		rec = answer.Record
-		if !rec.Claimable(false) {
-			recovered, err := k.verdict(ctx, c, &rec)
-			if !recovered {
-				return nil, rec, err
-			}
-		}
-		seen = rec.Version()
 	}
 	return nil, rec, fmt.Errorf("%w: its record changed %d times while this attempt looked", ErrBusy, maxRaces)
 }
@@ -158,11 +162,9 @@ func (k *Keeper) verdict(ctx context.Context, c *claim, rec *Record) (recovered 
 	case c.opts.Recover == nil:
 		return false, ErrInDoubt
 	}
-	settled, err := k.recover(ctx, c, rec)
-	if err != nil {
+	if *rec, err = k.recover(ctx, c, rec); err != nil {
 		return false, err
 	}
-	*rec = settled
 	if rec.Claimable(false) {
 		return true, nil
 	}
@@ -182,28 +184,23 @@ func (c *claim) differs(rec *Record) bool {
 	return rec.State != Free && rec.Fingerprint != nil && c.fingerprint != nil && !c.same(rec.Fingerprint, c.fingerprint)
 }
 
-// won turns an answer into a lease, unless the caller has left or the record
-// taken over is about other work.
+// won turns an answer into a lease, unless the caller has left.
 func (k *Keeper) won(ctx context.Context, c *claim, answer Answer, sent time.Time) (*Lease, Record, error) {
-	rec := answer.Record
-	switch {
-	case answer.Before.State == Held && c.differs(&answer.Before):
-		k.giveBack(context.WithoutCancel(ctx), rec)
-		return nil, answer.Before, ErrMismatch
-	case ctx.Err() != nil:
+	rec, before := answer.Record, &answer.Before
+	if ctx.Err() != nil {
 		k.giveBack(context.WithoutCancel(ctx), rec)
 		return nil, rec, context.Cause(ctx)
 	}
 	verdict := VerdictWon
-	switch before := &answer.Before; {
+	switch {
 	case answer.Again:
 		verdict = VerdictAgain
-	case before.State == Held && before.Token != 0:
+	case before.State == Held:
 		verdict = VerdictTakenOver
 	case before.State == Done:
 		k.opts.Observer.windowMissed(c.key, before.Now.Sub(before.Until))
 	}
-	if answer.Before.Token == 0 || answer.Before.Expired() {
+	if c.opts.MaxNew > 0 && (before.Token == 0 || before.Expired()) {
 		k.quota.count(c.key.Scope, c.opts.Window)
 	}
 	k.opts.Observer.claimed(ClaimEvent{c.key, verdict, c.source, rec, time.Since(c.start), nil})
@@ -215,51 +212,73 @@ func (k *Keeper) won(ctx context.Context, c *claim, answer Answer, sent time.Tim
 const maxAsks = 3
 
 // ask sends one claim, detached from the caller, and repeats it under the same
-// attempt id until it is answered. Who gets no answer owns the duty to undo.
-func (k *Keeper) ask(ctx context.Context, req Request) (Answer, time.Time, error) {
+// attempt id until it is answered. Busy is no answer: somebody's transaction
+// is open, and the attempt stays open for as long as the caller is patient.
+// Who gets no answer owns the duty to undo.
+func (k *Keeper) ask(ctx context.Context, req Request, patience time.Duration) (Answer, time.Time, error) {
 	first := time.Now()
 	for asks := 1; ; asks++ {
 		sent := time.Now()
-		answer, err := k.send(ctx, req)
+		answer, err := k.send(context.WithoutCancel(ctx), req)
 		if err == nil || errors.Is(err, ErrInvalid) {
 			return answer, sent, err
 		}
-		if asks == maxAsks || !pause(ctx, backOff(10*time.Millisecond, time.Second, asks)) {
-			k.undo.start(k, req, first)
-			return answer, sent, err
+		again := asks < maxAsks || errors.Is(err, ErrBusy) && elapsed(first) < patience
+		if !again || !k.repeatable(req, first) || !pause(ctx, backOff(10*time.Millisecond, maxPoll, asks)) {
+			if !k.undo.start(func(ctx context.Context) { k.undoClaim(ctx, req, first) }) {
+				k.opts.Observer.storeError("undo", errNoUndo)
+			}
+			return answer, sent, join(context.Cause(ctx), err)
 		}
 	}
 }
 
+// repeatable reports whether a claim first sent at first may be sent again. A
+// claim and its repeats live less than keep, since a record that is forgotten
+// cannot refuse a copy.
+func (k *Keeper) repeatable(req Request, first time.Time) bool {
+	return elapsed(first)+k.opts.Timeout < req.Keep/2
+}
+
 func (k *Keeper) send(ctx context.Context, req Request) (Answer, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.opts.Timeout)
+	timed, cancel := context.WithTimeout(ctx, k.opts.Timeout)
 	defer cancel()
-	answer, err := k.store.Claim(ctx, req)
+	answer, err := k.store.Claim(timed, req)
+	k.failed(ctx, "claim", err)
 	if err != nil && !errors.Is(err, ErrBusy) {
-		k.opts.Observer.storeError("claim", err)
-		return answer, fmt.Errorf("semel: claim: %w", err)
+		err = fmt.Errorf("semel: claim: %w", err)
 	}
 	return answer, err
 }
 
 // Get returns what the store knows of key, or ErrNotFound.
 func (k *Keeper) Get(ctx context.Context, key Key) (Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.opts.Timeout)
+	timed, cancel := context.WithTimeout(ctx, k.opts.Timeout)
 	defer cancel()
-	rec, err := k.store.Get(ctx, key)
-	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrInvalid) {
-		k.opts.Observer.storeError("get", err)
-	}
+	rec, err := k.store.Get(timed, key)
+	k.failed(ctx, "get", err)
 	return rec, err
+}
+
+// failed tells the Observer about an error that is the store's: not an answer,
+// and not the end of ctx.
+func (k *Keeper) failed(ctx context.Context, op string, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	for _, answer := range [...]error{ErrBusy, ErrLost, ErrNotFound, ErrInvalid} {
+		if errors.Is(err, answer) {
+			return
+		}
+	}
+	k.opts.Observer.storeError(op, err)
 }
 
 // Prune removes at most limit records whose memory is over and as many results
 // whose retention is over. Call it every now and then: nothing else does.
 func (k *Keeper) Prune(ctx context.Context, limit int) (Pruned, error) {
 	p, err := k.store.Prune(ctx, limit)
-	if err != nil {
-		k.opts.Observer.storeError("prune", err)
-	}
+	k.failed(ctx, "prune", err)
 	k.opts.Observer.pruned(p)
 	return p, err
 }
@@ -274,6 +293,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// elapsed returns the time since t by the monotonic or the wall clock,
+// whichever is ahead: the monotonic one stands still while the machine sleeps.
+func elapsed(t time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
 // backOff doubles base with each of n attempts, up to limit, and takes a

@@ -2,7 +2,6 @@ package semel
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -18,34 +17,51 @@ import (
 // ended: by Complete, Dead, Release or Doubt. Its methods may be called
 // concurrently.
 //
-// The ending methods go on when their context is cancelled, repeat what the
-// store did not answer for as long as the lease lasts, and return ErrLost if
-// somebody else has taken or settled the key, or an error that wraps
-// ErrUnrecorded if the store could not be told.
+// The ending methods go on when their context is cancelled, and repeat what the
+// store did not answer for as long as the lease lasts, at least for
+// [Options.Timeout]. They return ErrLost if somebody else has taken or settled
+// the key or the holder has ended the lease otherwise, an error that wraps
+// ErrUnrecorded if the store could not be told (then they may be called again),
+// and ErrInvalid, changing nothing, for arguments out of range.
 type Lease struct {
 	keeper *Keeper
 	claim  *claim
+	token  Token
+
+	ending chan struct{} // full while a last word is on its way to the store
 
 	mu        sync.Mutex
 	rec       Record    // as the store last answered
+	note      []byte    // the last one sent, answered or not
 	trust     time.Time // local time at which trust ends; with a monotonic reading
-	last      End       // how the holder ended it; empty: not yet
-	reported  bool      // the Observer has heard the end
+	said      End       // the holder's last word; empty: not yet
+	ended     End       // what became of the lease; empty: it is held
+	late      bool      // the Observer has heard of a late outcome
 	finishing bool      // somebody completes it in a transaction
 }
 
 func newLease(k *Keeper, c *claim, rec Record, sent time.Time) *Lease {
-	l := &Lease{keeper: k, claim: c}
+	k.leases.add()
+	l := &Lease{keeper: k, claim: c, token: rec.Token, ending: make(chan struct{}, 1), rec: rec}
 	l.renewed(rec, sent)
 	return l
 }
 
 // renewed takes in an answer of the store to a request that was sent at sent.
-// The lease that the answer grants began no earlier than that.
+// The lease that the answer grants began no earlier than that. Answers may
+// overtake each other: an older one extends trust at most, and never hides a
+// mark.
 func (l *Lease) renewed(rec Record, sent time.Time) {
-	l.rec = rec
 	if end := sent.Add(rec.Until.Sub(rec.Now) - l.margin()); end.After(l.trust) {
 		l.trust = end
+	}
+	if rec.Note == nil {
+		rec.Note = l.rec.Note
+	}
+	if !rec.Now.Before(l.rec.Now) {
+		l.rec = rec
+	} else if l.rec.Note == nil {
+		l.rec.Note = rec.Note
 	}
 }
 
@@ -57,11 +73,7 @@ func (l *Lease) Key() Key { return l.claim.key }
 
 // Token returns the token of this holder. It is greater than that of every
 // holder before: give it to the effect, which then refuses smaller ones.
-func (l *Lease) Token() Token {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.rec.Token
-}
+func (l *Lease) Token() Token { return l.token }
 
 // Record returns the record as the store last answered.
 func (l *Lease) Record() Record {
@@ -76,18 +88,21 @@ func (l *Lease) Record() Record {
 // the token at the effect closes.
 func (l *Lease) Trusted() bool { return l.trustLeft() > 0 }
 
+// trustLeft is zero or less from the holder's last word on.
 func (l *Lease) trustLeft() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.trustLeftLocked()
-}
-
-func (l *Lease) trustLeftLocked() time.Duration {
-	if l.last != "" {
+	if l.said != "" || l.ended != "" {
 		return 0
 	}
-	now := time.Now()
-	return min(l.trust.Sub(now), l.trust.Round(0).Sub(now.Round(0)))
+	return until(l.trust, time.Now())
+}
+
+// until returns the time from now to end by the monotonic or the wall clock,
+// whichever is shorter: the monotonic one stands still while the machine
+// sleeps, the wall clock can be set.
+func until(end, now time.Time) time.Duration {
+	return min(end.Sub(now), end.Round(0).Sub(now.Round(0)))
 }
 
 // Start returns nil if the effect may begin now, and an error that wraps
@@ -128,19 +143,20 @@ func (l *Lease) Mark(ctx context.Context, note []byte) error {
 }
 
 func (l *Lease) hold(ctx context.Context, note []byte) error {
-	l.mu.Lock()
-	token, last, finishing := l.rec.Token, l.last, l.finishing
-	l.mu.Unlock()
-	switch {
-	case last != "":
-		return ErrLost
-	case finishing: // the transaction holds the record
-		return nil
+	c := Change{From: Held, To: Held, For: l.claim.opts.Lease, Note: note, By: l.claim.opts.By}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if renews, err := l.mayHold(note); !renews {
+		return err
 	}
 	sent := time.Now()
-	c := Change{From: Held, To: Held, For: l.claim.opts.Lease, Note: note, By: l.claim.opts.By}
-	rec, err := l.keeper.updateOnce(ctx, l.Key(), token, c)
+	rec, err := l.keeper.updateOnce(ctx, l.Key(), l.token, c)
 	if errors.Is(err, ErrLost) {
+		// The holder's own last word may have been faster.
+		if renews, err := l.mayHold(nil); !renews {
+			return err
+		}
 		l.end(EndLost, "", rec)
 	}
 	if err != nil {
@@ -152,26 +168,65 @@ func (l *Lease) hold(ctx context.Context, note []byte) error {
 	return nil
 }
 
+// mayHold reports whether the lease can be renewed. It cannot be after its
+// end, and need not be while a transaction holds the record; that is no error.
+func (l *Lease) mayHold(note []byte) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.said != "" || l.ended != "":
+		return false, ErrLost
+	case l.finishing:
+		return false, nil
+	case note != nil:
+		l.note = bytes.Clone(note)
+	}
+	return true, nil
+}
+
+// over reports whether the holder has said its last word.
+func (l *Lease) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said != ""
+}
+
 // Complete records that the work is done. The result, nil for none, is kept for
 // those who repeat it; one beyond [Options.MaxResult] is not, and the key is
 // done all the same.
 func (l *Lease) Complete(ctx context.Context, result []byte) error {
+	return l.finish(ctx, EndDone, l.claim.done(result))
+}
+
+// done is the change that completes c's key.
+func (c *claim) done(result []byte) Change {
+	change := Change{
+		From: Held, To: Done, For: c.opts.Window, ResultFor: c.opts.ResultFor,
+		Kept: keptOf(result, c.opts.MaxResult), Size: int64(len(result)),
+	}
+	if change.Kept == "" {
+		change.Result = result
+	}
+	return change
+}
+
+// keptOf says why result is not kept; empty: it is.
+func keptOf(result []byte, limit int) Kept {
 	switch {
 	case result == nil:
-		return l.CompleteKept(ctx, nil, KeptNone, 0)
-	case len(result) > l.keeper.opts.MaxResult:
-		return l.CompleteKept(ctx, nil, KeptTooLarge, int64(len(result)))
+		return KeptNone
+	case len(result) > limit:
+		return KeptTooLarge
 	}
-	return l.CompleteKept(ctx, result, "", int64(len(result)))
+	return ""
 }
 
 // CompleteKept records that the work is done, and why its full result of size
 // bytes is not kept; what is kept of it may still be given.
 func (l *Lease) CompleteKept(ctx context.Context, result []byte, kept Kept, size int64) error {
-	return l.finish(ctx, EndDone, Change{
-		From: Held, To: Done, For: l.claim.opts.Window, ResultFor: l.claim.opts.ResultFor,
-		Result: result, Kept: kept, Size: size,
-	})
+	c := l.claim.done(nil)
+	c.Result, c.Kept, c.Size = result, kept, size
+	return l.finish(ctx, EndDone, c)
 }
 
 // Dead records that the work failed for good: no attempt can succeed. Later
@@ -181,8 +236,7 @@ func (l *Lease) Dead(ctx context.Context, reason string) error {
 }
 
 // Release gives the key back: the work had no effect, the next attempt may
-// run. After another end it does nothing, so that it can be deferred. A key
-// that was taken over from in doubt goes back into doubt instead.
+// run. After Complete or Dead it does nothing, so that it can be deferred.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.ReleaseWith(ctx, ReleaseOptions{})
 }
@@ -196,17 +250,6 @@ type ReleaseOptions struct {
 
 // ReleaseWith is Release with options.
 func (l *Lease) ReleaseWith(ctx context.Context, o ReleaseOptions) error {
-	l.mu.Lock()
-	last, recovered := l.last, l.rec.Recovered
-	l.mu.Unlock()
-	switch {
-	case last == EndDoubted:
-		return ErrLost
-	case last != "":
-		return nil
-	case recovered:
-		return l.Doubt(ctx, cmp.Or(o.Why, "given back undecided"))
-	}
 	return l.finish(ctx, EndReleased, Change{
 		From: Held, To: Free, For: l.claim.opts.Keep, After: max(0, ms(o.After)), Forgive: o.Forgive, Why: o.Why,
 	})
@@ -218,32 +261,33 @@ func (l *Lease) Doubt(ctx context.Context, why string) error {
 	return l.finish(ctx, EndDoubted, Change{From: Held, To: Held, Note: l.doubtNote(), Why: why})
 }
 
-// doubtNote makes a mark for a lease that has none; nil leaves the note alone.
+// doubtNote makes a mark for a lease that has none: of a note whose answer was
+// lost, or empty. Nil leaves the note alone.
 func (l *Lease) doubtNote() []byte {
-	if l.Record().Note == nil {
-		return []byte{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.rec.Note != nil:
+		return nil
+	case l.note != nil:
+		return l.note
 	}
-	return nil
+	return []byte{}
 }
 
 // finish records the holder's last word, or an outcome after its doubt.
 func (l *Lease) finish(ctx context.Context, end End, c Change) error {
-	l.mu.Lock()
-	last, token := l.last, l.rec.Token
-	within := l.trustLeftLocked()
-	if last == "" {
-		l.last = end // from here on this holder trusts nothing
+	c.By, c.Why = l.claim.opts.By, text(c.Why)
+	if err := c.Check(); err != nil {
+		return err
 	}
-	l.mu.Unlock()
-	late := last == EndDoubted && (end == EndDone || end == EndDead)
-	switch {
-	case last == end:
-		return nil
-	case last != "" && !late && last != EndUnrecorded && last != EndLost:
-		return ErrLost
+	l.ending <- struct{}{}
+	defer func() { <-l.ending }()
+	within, says, err := l.say(end)
+	if !says {
+		return err
 	}
-	c.By = l.claim.opts.By
-	rec, err := l.keeper.update(context.WithoutCancel(ctx), l.Key(), token, c, within)
+	rec, err := l.keeper.update(context.WithoutCancel(ctx), l.Key(), l.token, c, within)
 	switch {
 	case err == nil:
 		l.end(end, c.Why, rec)
@@ -257,29 +301,57 @@ func (l *Lease) finish(ctx context.Context, end End, c Change) error {
 	return err
 }
 
-// end remembers how the lease ended, and tells the Observer once.
+// say decides whether the holder may say that the lease ends so, after what it
+// has said before, and for how long the lease still lasts.
+func (l *Lease) say(end End) (within time.Duration, says bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	outcome := l.ended == EndDone || l.ended == EndDead || l.ended == EndLapsed || l.ended == EndUnrecorded && l.said != EndReleased
+	switch {
+	case l.ended == end:
+		return 0, false, nil
+	case l.ended == "":
+	case outcome && end == EndReleased: // deferred, it gives nothing away
+		return 0, false, nil
+	case l.ended == EndUnrecorded, l.ended == EndLapsed:
+	case l.ended == EndDoubted && (end == EndDone || end == EndDead):
+	case l.ended == EndLost && !l.late: // what stands is still to be reported
+	default:
+		return 0, false, ErrLost
+	}
+	l.said = end // from here on this holder trusts nothing
+	return until(l.trust, time.Now()), true, nil
+}
+
+// end remembers how the lease ended, and tells the Observer the first end.
 func (l *Lease) end(end End, why string, rec Record) {
 	l.mu.Lock()
-	first := !l.reported
-	l.reported, l.last = true, end
-	if rec.Token == l.rec.Token {
+	first := l.ended == ""
+	l.ended = end
+	if rec.Token == l.token {
 		l.rec = rec
 	}
-	token := l.rec.Token
 	l.mu.Unlock()
 	if first {
-		l.keeper.opts.Observer.ended(EndEvent{l.Key(), token, end, why})
+		l.keeper.leases.done()
+		l.keeper.opts.Observer.ended(EndEvent{l.Key(), l.token, end, why})
 	}
 }
 
 // reportLate makes sure that an outcome which came after the key was settled
-// is not lost without a word.
+// is not lost without a word. A doubt is no outcome.
 func (l *Lease) reportLate(end End, c *Change, stands Record) {
+	l.mu.Lock()
+	l.late = true
+	l.mu.Unlock()
+	if end == EndDoubted {
+		return
+	}
 	agrees := stands.State == c.To
 	if end == EndDone && stands.Result != nil && c.Result != nil {
 		agrees = agrees && bytes.Equal(stands.Result, c.Result)
 	}
-	l.keeper.opts.Observer.late(LateEvent{l.Key(), l.Token(), end, agrees, stands})
+	l.keeper.opts.Observer.late(LateEvent{l.Key(), l.token, end, agrees, stands})
 }
 
 // Finishing tells the lease that its completion is part of a transaction of
@@ -292,8 +364,11 @@ func (l *Lease) Finishing() {
 	l.finishing = true
 }
 
-// Window returns the window and the retention of results that completing this
-// lease sets. sqlstore's CompleteTx uses them.
-func (l *Lease) Window() (window, resultFor time.Duration) {
-	return l.claim.opts.Window, l.claim.opts.ResultFor
+// Completion returns the change by which Complete would record that the work is
+// done, for those who make it in a transaction of the caller's. sqlstore's
+// CompleteTx does.
+func (l *Lease) Completion(result []byte) Change {
+	c := l.claim.done(result)
+	c.By = l.claim.opts.By
+	return c
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"time"
 )
@@ -28,8 +29,9 @@ type Options struct {
 	// Wait is how long a claim waits for a key that another attempt holds.
 	// Default: not at all.
 	Wait time.Duration
-	// BackOff is how long a key is not claimable after its first failure;
-	// it doubles with each attempt up to MaxBackOff. Default 1 s; negative: none.
+	// BackOff is how long a key is not claimable after its first failure; it
+	// doubles with each attempt up to MaxBackOff, and up to half of it is taken
+	// off at random. Default 1 s; negative: none.
 	BackOff time.Duration
 	// Timeout bounds one call of the store. Default 5 s.
 	Timeout time.Duration
@@ -40,8 +42,8 @@ type Options struct {
 	// process. Default: no bound.
 	MaxNew int
 	// MaxInDoubt bounds the keys in doubt of one scope: beyond it the scope gets
-	// no new keys. It needs a store that is a [Lister]. Default 1,000; negative:
-	// no bound.
+	// no new keys. It needs a store that is a [Lister], whose list is read at
+	// most every 5 s. Default 1,000; negative: no bound.
 	MaxInDoubt int
 	// Recover is asked about keys in doubt, see [RecoverFunc]. Default: nobody
 	// is asked, such keys answer ErrInDoubt until they are settled.
@@ -105,6 +107,7 @@ func withDefaults(o Options) Options {
 		}
 		o.By = fmt.Sprintf("%s:%d", host, os.Getpid())
 	}
+	o.By = text(o.By)
 	if o.Observer == nil {
 		o.Observer = &Observer{}
 	}
@@ -166,7 +169,7 @@ func (k *Keeper) newClaim(ctx context.Context, key Key, o *ClaimOptions) (*claim
 	c.opts.ResultFor = cmp.Or(ms(o.ResultFor), k.opts.ResultFor)
 	c.opts.Lease = cmp.Or(ms(o.Lease), k.opts.Lease)
 	c.opts.Wait = max(0, cmp.Or(ms(o.Wait), k.opts.Wait))
-	c.opts.By = cmp.Or(o.By, k.opts.By)
+	c.opts.By = cmp.Or(text(o.By), k.opts.By)
 	if o.Recover != nil {
 		c.opts.Recover = o.Recover
 	}
@@ -176,15 +179,21 @@ func (k *Keeper) newClaim(ctx context.Context, key Key, o *ClaimOptions) (*claim
 	if c.source == "" {
 		c.source = sourceOf(ctx)
 	}
-	return c, cmp.Or(key.Check(), c.opts.check())
+	c.source = Source(text(string(c.source)))
+	return c, cmp.Or(key.Check(), c.opts.check(), checkBytes("fingerprint", c.fingerprint, MaxFingerprintBytes), checkBytes("note", c.note, MaxNoteBytes))
 }
 
-// ms rounds d up to a whole millisecond; stores count in these.
+// patience returns how long c still waits for another holder.
+func (c *claim) patience() time.Duration { return c.opts.Wait - time.Since(c.start) }
+
+// ms rounds d up to a whole millisecond; stores count in these. The longest
+// duration is rounded down, so that it does not turn negative.
 func ms(d time.Duration) time.Duration {
-	if r := d % time.Millisecond; r > 0 {
+	const longest = math.MaxInt64 - math.MaxInt64%time.Millisecond
+	if r := d % time.Millisecond; r > 0 && d < longest {
 		return d - r + time.Millisecond
 	}
-	return d
+	return min(d, longest)
 }
 
 type sourceKey struct{}

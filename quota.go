@@ -7,11 +7,9 @@ import (
 	"time"
 )
 
-func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
-
 // Bounds of what a process counts for quotas.
 const (
-	maxScopes    = 100_000         // scopes counted at a time; the fullest cannot be told beyond
+	maxScopes    = 100_000         // scopes counted at a time
 	doubtRecheck = 5 * time.Second // how old the picture of what is in doubt may be
 )
 
@@ -50,15 +48,16 @@ func (q *quota) count(scope string, window time.Duration) {
 	c.n++
 }
 
-// forget drops what has ended, or everything if nothing has: a count that is
-// too low lets a scope go on, one that grew without bound would not.
+// forget drops what has ended, or everything if that is less than half, so
+// that the next time is far off: a count that is too low lets a scope go on,
+// counts that grow without bound stop the process.
 func (q *quota) forget(now time.Time) {
 	for scope, c := range q.scopes {
 		if now.After(c.end) {
 			delete(q.scopes, scope)
 		}
 	}
-	if len(q.scopes) >= maxScopes {
+	if len(q.scopes) > maxScopes/2 {
 		clear(q.scopes)
 	}
 }
@@ -72,7 +71,7 @@ func (k *Keeper) admit(ctx context.Context, c *claim) (Record, error) {
 	}
 	rec, err := k.Get(ctx, c.key)
 	switch {
-	case isNotFound(err), err == nil && rec.Expired():
+	case errors.Is(err, ErrNotFound), err == nil && rec.Expired():
 		return rec, refused
 	case err != nil:
 		return rec, err
@@ -91,8 +90,8 @@ func (k *Keeper) overQuota(ctx context.Context, c *claim) error {
 			return &QuotaError{Scope: scope, Limit: limit}
 		}
 	}
-	// Only a marked claim can add to what is in doubt.
-	if limit := c.opts.MaxInDoubt; limit > 0 && c.note != nil && k.inDoubt(ctx, limit)[scope] {
+	// An unmarked claim counts as well: its holder may mark it later.
+	if limit := c.opts.MaxInDoubt; limit > 0 && k.inDoubt(ctx, limit)[scope] {
 		return &QuotaError{Scope: scope, Limit: limit, InDoubt: true}
 	}
 	return nil
@@ -116,12 +115,16 @@ func (k *Keeper) inDoubt(ctx context.Context, limit int) map[string]bool {
 	over, err := countInDoubt(ctx, lister, limit, k.opts.Timeout)
 	q.mu.Lock()
 	q.looking, q.checked = false, time.Now()
-	if err == nil {
+	// What was counted before an error is true all the same: a list too long to
+	// be read in time must not lift the limit.
+	if err == nil || len(over) > 0 {
 		q.doubted = over
 	}
 	return q.doubted
 }
 
+// countInDoubt returns the scopes with more than limit keys in doubt; with an
+// error, those found up to it.
 func countInDoubt(ctx context.Context, lister Lister, limit int, timeout time.Duration) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
@@ -130,7 +133,7 @@ func countInDoubt(ctx context.Context, lister Lister, limit int, timeout time.Du
 	for f := (Filter{InDoubt: true, Limit: 1000}); ; {
 		page, err := lister.List(ctx, f)
 		if err != nil {
-			return nil, err
+			return over, err
 		}
 		for i := range page.Records {
 			scope := page.Records[i].Key.Scope

@@ -30,21 +30,48 @@ type RecoverFunc func(ctx context.Context, rec Record) (f Finding, result []byte
 // proofGap is the distance between the two answers that prove a non-event.
 const proofGap = time.Second
 
-// recover asks about a record in doubt and settles it if the answer allows.
-// Nothing is written before that, so that asking does not put off the moment
-// at which a non-event is proven; the settling claim names the version that
-// was asked about. It returns the record that stands.
+// recover asks about a record in doubt and settles it if the answer allows. It
+// goes on when its caller leaves: an answer takes as long as it takes, and the
+// next caller finds it. One process asks about a key once at a time.
 func (k *Keeper) recover(ctx context.Context, c *claim, rec *Record) (Record, error) {
 	if _, asking := k.asking.LoadOrStore(c.key, nil); asking {
 		return *rec, ErrInDoubt
 	}
-	defer k.asking.Delete(c.key)
+	asked := *rec // the caller may be gone while this is read
+	stands, err := asked, error(nil)
+	done := make(chan struct{})
+	if !k.undo.start(func(duty context.Context) {
+		defer close(done)
+		defer k.asking.Delete(c.key)
+		defer func() {
+			// Nobody else could catch it here, and nothing was decided.
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%w: the RecoverFunc panicked: %v", ErrInDoubt, p)
+			}
+		}()
+		stands, err = k.inquire(duty, c, &asked)
+	}) {
+		k.asking.Delete(c.key)
+		return *rec, ErrInDoubt
+	}
+	select {
+	case <-done:
+		return stands, err
+	case <-ctx.Done():
+		return *rec, join(ErrInDoubt, context.Cause(ctx))
+	}
+}
+
+// inquire writes nothing before it has an answer, so that asking does not put
+// off the moment at which a non-event is proven; the settling claim names the
+// version that was asked about. It returns the record that stands.
+func (k *Keeper) inquire(ctx context.Context, c *claim, rec *Record) (Record, error) {
 	finding, result, err := c.opts.Recover(ctx, *rec)
 	switch {
 	case err != nil:
 		return *rec, join(ErrInDoubt, err)
 	case finding == Happened:
-		return k.settle(ctx, c, rec, c.doneBy(result, "found to have happened"))
+		return k.settleFound(ctx, c, rec, c.doneBy(result, "found to have happened"))
 	case finding != DidNotHappen:
 		return *rec, ErrInDoubt
 	}
@@ -57,7 +84,20 @@ func (k *Keeper) recover(ctx context.Context, c *claim, rec *Record) (Record, er
 	if finding, _, err = c.opts.Recover(ctx, *rec); err != nil || finding != DidNotHappen {
 		return *rec, join(ErrInDoubt, err)
 	}
-	return k.settle(ctx, c, rec, c.freeBy("found not to have happened"))
+	return k.settleFound(ctx, c, rec, c.freeBy("found not to have happened"))
+}
+
+// settleFound settles what was found out. If somebody else was faster, what
+// stands is as good.
+func (k *Keeper) settleFound(ctx context.Context, c *claim, rec *Record, change Change) (Record, error) {
+	after, err := k.settle(ctx, c, rec, change)
+	if errors.Is(err, errOvertaken) {
+		return after, nil
+	}
+	if err != nil {
+		err = join(ErrInDoubt, err)
+	}
+	return after, err
 }
 
 // unproven returns how long rec's effect may still be on its way.
@@ -66,34 +106,36 @@ func (k *Keeper) unproven(rec *Record) time.Duration {
 }
 
 func (c *claim) doneBy(result []byte, why string) Change {
-	change := Change{
-		From: Held, To: Done, For: c.opts.Window, ResultFor: c.opts.ResultFor,
-		Result: result, By: c.opts.By, Why: why,
-	}
-	if result == nil {
-		change.Kept = KeptNone
-	}
+	change := c.done(result)
+	change.By, change.Why = c.opts.By, text(why)
 	return change
 }
 
 func (c *claim) freeBy(why string) Change {
-	return Change{From: Held, To: Free, For: c.opts.Keep, By: c.opts.By, Why: why}
+	return Change{From: Held, To: Free, For: c.opts.Keep, By: c.opts.By, Why: text(why)}
 }
 
-// settle takes rec over from in doubt and changes it.
+// errOvertaken says that the record was changed by somebody else meanwhile.
+var errOvertaken = fmt.Errorf("%w: somebody else changed the key while it was settled", ErrBusy)
+
+// settle takes rec over from in doubt and changes it. It returns the record
+// that stands.
 func (k *Keeper) settle(ctx context.Context, c *claim, rec *Record, change Change) (Record, error) {
 	req := c.request(rec.Version())
-	req.Recover, req.Note = true, rec.Note
-	answer, _, err := k.ask(ctx, req)
+	req.Recover = true
+	answer, _, err := k.ask(ctx, req, 0)
 	switch {
 	case err != nil:
-		return *rec, join(ErrInDoubt, err)
-	case !answer.Won: // somebody else was faster
-		return answer.Record, nil
+		return *rec, err
+	case !answer.Won:
+		return answer.Record, errOvertaken
 	}
 	after, err := k.update(context.WithoutCancel(ctx), c.key, answer.Record.Token, change, c.opts.Lease)
-	if err != nil && !errors.Is(err, ErrLost) {
-		return answer.Record, join(ErrInDoubt, err)
+	switch {
+	case errors.Is(err, ErrLost):
+		return after, errOvertaken
+	case err != nil:
+		return answer.Record, err
 	}
 	return after, nil
 }
@@ -132,16 +174,13 @@ func (k *Keeper) Settle(ctx context.Context, key Key, s Settlement) (Record, err
 		}
 		change = c.freeBy(s.Why)
 	}
-	after, err := k.settle(ctx, c, &rec, change)
-	if err == nil && after.State != change.To {
-		err = fmt.Errorf("%w: somebody else changed the key while it was settled", ErrBusy)
-	}
-	return after, err
+	return k.settle(ctx, c, &rec, change)
 }
 
 // Forget frees a done or dead key, so that its work may run again on purpose.
 // It returns the record that stands, and ErrNotFound if the store knows nothing
-// of the key; ErrBusy if the key is held; ErrInvalid if it is free.
+// of the key; ErrBusy if the key is held; ErrInDoubt if it is in doubt;
+// ErrInvalid if it is free; ErrLost if it changed meanwhile.
 func (k *Keeper) Forget(ctx context.Context, key Key, by, why string) (Record, error) {
 	c, err := k.newClaim(ctx, key, &ClaimOptions{By: by})
 	if err != nil {
@@ -158,6 +197,6 @@ func (k *Keeper) Forget(ctx context.Context, key Key, by, why string) (Record, e
 	case rec.State == Free:
 		return rec, fmt.Errorf("%w: the key is free, there is nothing to forget", ErrInvalid)
 	}
-	change := Change{From: rec.State, To: Free, For: c.opts.Keep, By: c.opts.By, Why: why}
+	change := Change{From: rec.State, To: Free, For: c.opts.Keep, By: c.opts.By, Why: text(why)}
 	return k.update(ctx, key, rec.Token, change, 0)
 }

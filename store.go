@@ -1,9 +1,11 @@
 package semel
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -94,6 +96,14 @@ const (
 	MaxWindow = 3650 * 24 * time.Hour
 )
 
+// Limits of what a store accepts beside keys and results, in bytes. By, Why and
+// Source are valid UTF-8 without NUL; the [Keeper] makes them so.
+const (
+	MaxTextBytes        = 1000 // By, Why, Source
+	MaxNoteBytes        = 64 << 10
+	MaxFingerprintBytes = 1 << 10
+)
+
 // Request asks a [Store] for a key. It carries durations, never instants: only
 // the store's clock counts.
 type Request struct {
@@ -121,7 +131,12 @@ func (r *Request) Check() error {
 	if err := checkDuration("lease", r.Lease, MinLease, MaxLease); err != nil {
 		return err
 	}
-	return checkDuration("keep", r.Keep, time.Millisecond, MaxWindow)
+	return cmp.Or(
+		checkDuration("keep", r.Keep, time.Millisecond, MaxWindow),
+		checkBytes("note", r.Note, MaxNoteBytes),
+		checkBytes("fingerprint", r.Fingerprint, MaxFingerprintBytes),
+		checkText(string(r.Source), r.By),
+	)
 }
 
 // Answer is a store's verdict on a [Request].
@@ -155,6 +170,9 @@ func (c *Change) Doubts() bool { return c.From == Held && c.To == Held && c.For 
 // Check returns an error that wraps [ErrInvalid] unless c is an allowed change
 // with every field within its range. Stores call it before they do anything.
 func (c *Change) Check() error {
+	if err := cmp.Or(checkBytes("note", c.Note, MaxNoteBytes), checkText(c.By, c.Why)); err != nil {
+		return err
+	}
 	switch {
 	case c.From == Held && c.To == Held:
 		if c.For == 0 {
@@ -165,13 +183,37 @@ func (c *Change) Check() error {
 	default:
 		return fmt.Errorf("%w: no change leads from %v to %v", ErrInvalid, c.From, c.To)
 	}
-	if err := checkDuration("window", c.For, time.Millisecond, MaxWindow); err != nil {
-		return err
+	return cmp.Or(
+		checkDuration("window", c.For, time.Millisecond, MaxWindow),
+		checkDuration("result retention", c.ResultFor, 0, MaxWindow),
+		checkDuration("back-off", c.After, 0, MaxWindow),
+	)
+}
+
+func checkBytes(name string, b []byte, limit int) error {
+	if len(b) > limit {
+		return fmt.Errorf("%w: %s of %d bytes, at most %d fit", ErrInvalid, name, len(b), limit)
 	}
-	if err := checkDuration("result retention", c.ResultFor, 0, MaxWindow); err != nil {
-		return err
+	return nil
+}
+
+func checkText(texts ...string) error {
+	for _, s := range texts {
+		if text(s) != s {
+			return fmt.Errorf("%w: a text for people must be valid UTF-8 without NUL, of at most %d bytes", ErrInvalid, MaxTextBytes)
+		}
 	}
-	return checkDuration("back-off", c.After, 0, MaxWindow)
+	return nil
+}
+
+// text makes s fit for a store's text column: an error message of any kind
+// must not keep an outcome from being recorded.
+func text(s string) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+	if len(s) > MaxTextBytes {
+		s = strings.ToValidUTF8(s[:MaxTextBytes], "")
+	}
+	return s
 }
 
 // checkDuration refuses what a store cannot keep exactly: it counts in
@@ -256,6 +298,8 @@ type Pruned struct {
 type Store interface {
 	// Claim tries to take the key. It wins only on the version that the request
 	// saw, except that the same attempt wins again on a record that it holds.
+	// ErrBusy is no verdict (somebody's open transaction stands in the way): the
+	// same request is to be sent again.
 	Claim(ctx context.Context, req Request) (Answer, error)
 	// Update changes the record if it has this token and is in c.From. It
 	// succeeds again, changing nothing, if the same change was already made.

@@ -9,7 +9,9 @@ import (
 
 // maxUndo bounds the claims without an answer that one Keeper undoes at a
 // time. Beyond it a claim that the store may have granted is left to lapse.
-const maxUndo = 1000
+const maxUndo = 10_000
+
+var errNoUndo = errors.New("semel: a claim without an answer is left to lapse: too many are being undone")
 
 // undoer repeats claims whose answer was lost and whose caller has left, until
 // the store says what became of them, and gives back what they won.
@@ -29,28 +31,30 @@ func newUndoer() *undoer {
 	return u
 }
 
-func (u *undoer) start(k *Keeper, req Request, first time.Time) {
+// start lets f work behind its caller's back, until it is done or a Drain gives
+// up on it. It reports false if there is too much of that already.
+func (u *undoer) start(f func(context.Context)) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed || u.n == maxUndo {
-		return
+		return false
 	}
 	u.n++
 	u.wg.Go(func() {
-		k.undoClaim(u.ctx, req, first)
+		f(u.ctx)
 		u.mu.Lock()
 		u.n--
 		u.mu.Unlock()
 	})
+	return true
 }
 
 // undoClaim repeats the claim rather than reading: only a verdict on this very
-// attempt rules out that a copy of it wins later. A claim and its repeats live
-// less than keep, since a record that is forgotten cannot refuse a copy; after
-// that a read has to do.
+// attempt rules out that a copy of it wins later. When the claim is too old to
+// be repeated, a read has to do.
 func (k *Keeper) undoClaim(ctx context.Context, req Request, first time.Time) {
 	for n := 1; pause(ctx, backOff(50*time.Millisecond, 30*time.Second, n)); n++ {
-		if time.Since(first)+k.opts.Timeout < req.Keep/2 {
+		if k.repeatable(req, first) {
 			if answer, err := k.send(ctx, req); err == nil {
 				if answer.Won {
 					k.giveBack(ctx, answer.Record)
@@ -82,7 +86,7 @@ func (k *Keeper) giveBack(ctx context.Context, rec Record) {
 }
 
 // update carries out a last word on a lease and repeats it until the store
-// answers, within has passed or ctx ends.
+// answers, within (at least the store's time-out) has passed, or ctx ends.
 func (k *Keeper) update(ctx context.Context, key Key, token Token, c Change, within time.Duration) (Record, error) {
 	deadline := time.Now().Add(max(within, k.opts.Timeout))
 	for n := 1; ; n++ {
@@ -98,19 +102,21 @@ func (k *Keeper) update(ctx context.Context, key Key, token Token, c Change, wit
 }
 
 func (k *Keeper) updateOnce(ctx context.Context, key Key, token Token, c Change) (Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.opts.Timeout)
+	timed, cancel := context.WithTimeout(ctx, k.opts.Timeout)
 	defer cancel()
-	rec, err := k.store.Update(ctx, key, token, c)
-	if err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrInvalid) {
-		k.opts.Observer.storeError("update", err)
-	}
+	rec, err := k.store.Update(timed, key, token, c)
+	k.failed(ctx, "update", err)
 	return rec, err
 }
 
-// Drain waits until no claim without an answer is left to undo. When ctx ends
-// it gives up on those that are left, whose leases then lapse, and returns the
-// context's error. The Keeper must not be used afterwards.
+// Drain waits until every lease has been ended and no claim without an answer is
+// left to undo. When ctx ends it gives up on what is left, whose leases then
+// lapse, and returns the context's error. Claims must not be made any more.
 func (k *Keeper) Drain(ctx context.Context) error {
+	select {
+	case <-k.leases.nothing():
+	case <-ctx.Done():
+	}
 	u := k.undo
 	u.mu.Lock()
 	u.closed = true
@@ -122,7 +128,7 @@ func (k *Keeper) Drain(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-		return nil
+		return context.Cause(ctx)
 	case <-ctx.Done():
 		u.cancel()
 		<-done

@@ -2,6 +2,7 @@ package semel
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -22,25 +23,25 @@ type watch struct {
 type watched struct {
 	waiting int
 	changed chan struct{}      // closed when the key may be claimable or finished
+	rec     Record             // what the poller then saw; set before changed is closed
 	poked   chan struct{}      // capacity 1: this process has changed the record
 	cancel  context.CancelFunc // stops the poller when nobody waits any more
 }
 
-// wait returns true when key's holder may have ended, and false when patience
-// or ctx ends first. A waiter that leaves touches nothing.
-func (w *watch) wait(ctx context.Context, k *Keeper, key Key, patience time.Duration) bool {
+// wait returns what stands and true when key's holder may have ended, and
+// false when patience or ctx ends first. A waiter that leaves touches nothing.
+func (w *watch) wait(ctx context.Context, k *Keeper, key Key, patience time.Duration) (Record, bool) {
 	t := w.join(k, key) //nolint:contextcheck // the poller serves all who wait, whoever leaves
 	defer w.leave(key, t)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-t.changed:
-		return true
+		return t.rec, true
 	case <-timer.C:
-		return false
 	case <-ctx.Done():
-		return false
 	}
+	return Record{}, false
 }
 
 func (w *watch) join(k *Keeper, key Key) *watched {
@@ -55,8 +56,8 @@ func (w *watch) join(k *Keeper, key Key) *watched {
 		}
 		w.keys[key] = t
 		go func() {
-			if k.poll(ctx, key, t.poked) {
-				w.announce(key, t)
+			if rec, changed := k.poll(ctx, key, t.poked); changed {
+				w.announce(key, t, rec)
 			}
 		}()
 	}
@@ -76,12 +77,13 @@ func (w *watch) leave(key Key, t *watched) {
 }
 
 // announce wakes those who wait; who comes later starts a poller anew.
-func (w *watch) announce(key Key, t *watched) {
+func (w *watch) announce(key Key, t *watched, rec Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.keys[key] == t {
 		delete(w.keys, key)
 	}
+	t.rec = rec
 	close(t.changed)
 }
 
@@ -97,26 +99,23 @@ func (w *watch) poke(key Key) {
 	}
 }
 
-// poll returns true when key is no longer held in trust or backing off, and
-// false when ctx ends.
-func (k *Keeper) poll(ctx context.Context, key Key, poked <-chan struct{}) bool {
+// poll returns what stands and true when key is no longer held in trust or
+// backing off, and false when ctx ends.
+func (k *Keeper) poll(ctx context.Context, key Key, poked <-chan struct{}) (Record, bool) {
 	var seen Version
 	for n := 1; k.nap(ctx, key, seen, poked, backOff(minPoll, maxPoll, n)); n++ {
 		rec, err := k.Get(ctx, key)
 		switch {
-		case err != nil && ctx.Err() == nil:
-			if !isNotFound(err) {
-				continue // the store is away: whoever waits has a limit
-			}
-			return true
-		case err != nil:
-			return false
+		case errors.Is(err, ErrNotFound):
+			return Record{}, true
+		case err != nil: // the store is away: whoever waits has a limit
 		case rec.State == Done, rec.State == Dead, rec.Lapsed(), rec.Claimable(false):
-			return true
+			return rec, true
+		default:
+			seen = rec.Version()
 		}
-		seen = rec.Version()
 	}
-	return false
+	return Record{}, false
 }
 
 // nap waits for d at most: less if this process pokes, or a store that is a

@@ -58,6 +58,9 @@ type Route struct {
 	// Options as in package httpkey. Route, if empty, becomes the pattern; Recover
 	// must be nil where there is a Probe.
 	Options httpkey.Options
+	// Keeper of the route's keys, in the same store, for an Observer or limits of
+	// the route's own. Default: the gateway's.
+	Keeper *semel.Keeper
 	// Forward says what the upstream gets to see of the key.
 	Forward Forward
 	// Probe asks the upstream about keys in doubt. Nil: nobody asks.
@@ -140,6 +143,9 @@ func (p *proxy) route(keeper *semel.Keeper, r Route) (http.Handler, error) {
 	}
 	if err := o.Check(); err != nil {
 		return nil, err
+	}
+	if r.Keeper != nil {
+		keeper = r.Keeper
 	}
 	return httpkey.Middleware(keeper, r.Scope, &o)(p.pass(r.Forward, o.ProblemBase)), nil
 }

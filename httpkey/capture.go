@@ -2,6 +2,8 @@ package httpkey
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"sync"
@@ -24,7 +26,11 @@ type capture struct {
 	size   int64               // of the body so far
 	live   bool                // passed on as it comes
 	over   bool                // outgrew the limit
+	ended  bool                // the handler has returned: what is recorded is what is sent
 }
+
+// errEnded is what a write gets that comes after its handler has returned.
+var errEnded = errors.New("httpkey: the handler of this answer has ended")
 
 func newCapture(client http.ResponseWriter, limit int, mark func(http.Header)) *capture {
 	return &capture{header: make(http.Header), limit: limit, client: client, mark: mark}
@@ -34,13 +40,38 @@ func newCapture(client http.ResponseWriter, limit int, mark func(http.Header)) *
 func (c *capture) Header() http.Header { return c.header }
 
 // WriteHeader implements http.ResponseWriter. Informational answers are not
-// passed on.
+// passed on. It panics where net/http does: a status that cannot be sent must
+// not be recorded as an outcome either.
 func (c *capture) WriteHeader(status int) {
+	if status < 100 || status > 999 {
+		panic(fmt.Sprintf("httpkey: invalid WriteHeader code %d", status))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if status >= 200 {
+	if status >= 200 && !c.ended {
 		c.writeHead(status)
 	}
+}
+
+// end closes the answer, which is 200 if the handler wrote nothing, as in
+// net/http. With what a stray goroutine of the handler's writes later, the
+// client's answer would not be the recorded one.
+func (c *capture) end(normally bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if normally {
+		c.writeHead(http.StatusOK)
+	}
+	c.ended = true
+}
+
+// signal is what the handler says of its effect, also where it never got as far
+// as writing a head.
+func (c *capture) signal() string {
+	if c.status == 0 {
+		return c.header.Get(effectField)
+	}
+	return c.head.Get(effectField)
 }
 
 func (c *capture) writeHead(status int) {
@@ -53,7 +84,13 @@ func (c *capture) writeHead(status int) {
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ended {
+		return 0, errEnded
+	}
 	c.writeHead(http.StatusOK)
+	if c.status == http.StatusNoContent || c.status == http.StatusNotModified {
+		return 0, http.ErrBodyNotAllowed
+	}
 	c.size += int64(len(p))
 	if !c.over && c.size > int64(c.limit) {
 		c.over = true
@@ -73,6 +110,9 @@ func (c *capture) Write(p []byte) (int, error) {
 func (c *capture) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
 	c.writeHead(http.StatusOK)
 	c.goLive()
 	if f, ok := c.client.(http.Flusher); ok {

@@ -20,6 +20,7 @@ type exchange struct {
 	r           *http.Request
 	start       time.Time
 	id          string // the key as the client gave it
+	noKey       bool   // and the method is guarded
 	key         semel.Key
 	body        []byte
 	fingerprint []byte
@@ -75,7 +76,7 @@ func (x *exchange) execute(lease *semel.Lease) {
 	crash.At("claimed")
 	e := &execution{exchange: x, lease: lease, done: make(chan struct{}), result: Executed}
 	e.capture = newCapture(x.w, x.opts.MaxResponse, func(h http.Header) {
-		h.Set(keyField, x.r.Header.Get(keyField))
+		x.echo(h)
 		h.Set(statusField, string(e.result))
 	})
 	go e.run(context.WithoutCancel(x.r.Context()))
@@ -111,24 +112,31 @@ func (e *execution) run(ctx context.Context) {
 	defer cancel()
 	alive, stop := e.lease.KeepAlive(ctx)
 	start := time.Now()
+	// Deferred for a handler that ends its goroutine, which nothing recovers.
+	defer func() {
+		e.latency.add(time.Since(start))
+		stop()
+		crash.At("answered")
+		e.record(context.WithoutCancel(ctx))
+	}()
 	e.call(alive)
-	e.latency.add(time.Since(start))
-	stop()
-	crash.At("answered")
-	e.record(context.WithoutCancel(ctx))
 }
 
 func (e *execution) call(ctx context.Context) {
-	defer func() { e.panicked = recover() }()
+	returned := false
+	defer func() {
+		if e.panicked = recover(); e.panicked == nil && !returned {
+			e.panicked = http.ErrAbortHandler
+		}
+		e.capture.end(returned)
+	}()
 	if err := e.lease.Start(); err != nil {
 		e.capture.Header().Set(effectField, outcomeNone)
 		e.problem("store-unavailable", "The claim on the key ended before the request could be sent.").Write(e.capture)
-		return
+	} else {
+		e.next.ServeHTTP(e.capture, e.request(ctx))
 	}
-	e.next.ServeHTTP(e.capture, e.request().WithContext(ctx))
-	e.capture.mu.Lock()
-	defer e.capture.mu.Unlock()
-	e.capture.writeHead(http.StatusOK) // as net/http does for a handler that wrote nothing
+	returned = true
 }
 
 // record ends the lease as the answer demands.
@@ -191,12 +199,12 @@ func (e *execution) fate() (fate, string) {
 	broke := e.panicked != nil
 	// A handler that aborts after its head, as a proxy does when the upstream
 	// breaks off, has an outcome; only the answer's rest is missing.
-	if broke && (c.status == 0 || e.panicked != http.ErrAbortHandler) { //nolint:errorlint // a panic value, compared as net/http does
-		return e.unknown("the handler panicked")
-	}
-	switch effect := c.head.Get(effectField); {
+	noOutcome := broke && (c.status == 0 || e.panicked != http.ErrAbortHandler) //nolint:errorlint // a panic value, compared as net/http does
+	switch effect := c.signal(); {
 	case effect == outcomeNone:
 		return fateFree, "the handler reports no effect"
+	case noOutcome:
+		return e.unknown("the handler panicked")
 	case effect == outcomeApplied:
 		return fateDone, ""
 	case effect == outcomeUnknown:
@@ -235,7 +243,7 @@ func (x *exchange) shadow() {
 			_ = lease.CompleteKept(context.WithoutCancel(x.r.Context()), nil, semel.KeptNone, 0)
 		}()
 	}
-	x.next.ServeHTTP(x.w, x.request())
+	x.next.ServeHTTP(x.w, x.request(x.r.Context()))
 	switch {
 	case lease != nil:
 		x.report(Executed, "")
@@ -273,7 +281,7 @@ func (x *exchange) replay(rec *semel.Record) {
 	for name, values := range a.Header {
 		h[name] = values
 	}
-	h.Set(keyField, x.r.Header.Get(keyField))
+	x.echo(h)
 	h.Set(replayedField, "true")
 	h.Set(statusField, string(Replayed))
 	x.w.WriteHeader(a.Status)
@@ -286,7 +294,7 @@ func (x *exchange) refusal(rec *semel.Record, err error) {
 	p, result := x.refused(rec, err)
 	if result == Refused && x.opts.FailOpen && p.Code == "store-unavailable" && x.r.Context().Err() == nil {
 		x.w.Header().Set(statusField, string(Bypassed))
-		x.next.ServeHTTP(x.w, x.request())
+		x.next.ServeHTTP(x.w, x.request(x.r.Context()))
 		x.report(Bypassed, "")
 		return
 	}

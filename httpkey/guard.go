@@ -2,8 +2,10 @@ package httpkey
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -39,6 +41,7 @@ type guard struct {
 	scope   Scope
 	next    http.Handler
 	opts    Options
+	policy  keyPolicy
 	latency latency
 
 	mu     sync.Mutex
@@ -53,19 +56,27 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.ignore()
 		return
 	}
-	id, err := readKey(r.Header, keyFields, g.opts.keyPolicy())
+	id, err := readKey(r.Header, keyFields, g.policy)
 	switch {
 	case errors.Is(err, errKeyAbsent) && !g.opts.Required:
+		x.noKey = true
 		x.ignore()
 		return
 	case err != nil:
-		x.problem(slugOf(err), err.Error()).refuse(Refused)
+		x.noKey = errors.Is(err, errKeyAbsent)
+		slug, detail := keyProblem(err)
+		x.problem(slug, detail).refuse(Refused)
 		return
 	}
 	x.id = id
 	scope, err := g.scope(r)
 	if err != nil || scope == "" {
-		x.problem("scope-unresolved", "The request carries no valid credentials for this route.").refuse(Refused)
+		detail := "The request carries no valid credentials for this route."
+		var said ScopeError
+		if errors.As(err, &said) {
+			detail = said.Error()
+		}
+		x.problem("scope-unresolved", detail).refuse(Refused)
 		return
 	}
 	if len(scope) > semel.MaxKeyBytes {
@@ -77,26 +88,68 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// keyProblem says what is wrong with a request's key, without repeating it.
+func keyProblem(err error) (slug, detail string) {
+	switch {
+	case errors.Is(err, errKeyAbsent):
+		return "key-required", "This operation needs the field Idempotency-Key."
+	case errors.Is(err, errKeyMultiple):
+		return "key-multiple", "The request must carry one key in one field."
+	case errors.Is(err, errKeyTooLong):
+		return "key-too-long", "A key may have " + strconv.Itoa(maxKeyBytes) + " bytes."
+	}
+	return "key-malformed", "A key is a quoted string, or visible ASCII without blanks, commas and quotes: " + err.Error() + "."
+}
+
 // read takes in the body: a claim needs the whole fingerprint.
 func (x *exchange) read() bool {
-	limit := x.guard.opts.MaxRequest
-	tooLarge := x.r.ContentLength > limit
-	if !tooLarge {
-		var err error
-		x.body, err = io.ReadAll(io.LimitReader(x.r.Body, limit+1))
-		if err != nil {
-			// The client broke off: nothing was claimed, and nobody listens.
-			panic(http.ErrAbortHandler)
+	limit := min(x.guard.opts.MaxRequest, math.MaxInt64-1)
+	var err error
+	if x.r.ContentLength <= limit {
+		x.body, err = readAll(io.LimitReader(x.r.Body, limit+1), x.r.ContentLength)
+	}
+	var outer *http.MaxBytesError // of a http.MaxBytesHandler around this one
+	tooLarge := x.r.ContentLength > limit || int64(len(x.body)) > limit
+	if x.guard.opts.Shadow && (tooLarge || err != nil) {
+		x.r.Body = rejoin(x.body, x.r.Body) // the handler meets an error where it would have
+	}
+	switch {
+	case tooLarge || errors.As(err, &outer):
+		if outer != nil {
+			limit = min(limit, outer.Limit)
 		}
-		tooLarge = int64(len(x.body)) > limit
-	}
-	if tooLarge {
-		x.r.Body = rejoin(x.body, x.r.Body) // for shadow, which refuses nothing
-		x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
+		x.refuseTooLarge(limit)
 		return false
+	case err != nil && x.guard.opts.Shadow:
+		x.guard.next.ServeHTTP(x.w, x.r)
+		x.report(Ignored, "")
+		return false
+	case err != nil:
+		// The client broke off: nothing was claimed, and nobody listens.
+		panic(http.ErrAbortHandler)
 	}
-	x.fingerprint = newFingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
+	x.fingerprint = fingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
 	return true
+}
+
+// refuseTooLarge also gives the connection up: net/http would otherwise wait for
+// more of the body before it sends the answer. HTTP/2 ends just the stream.
+func (x *exchange) refuseTooLarge(limit int64) {
+	if x.r.ProtoMajor == 1 && !x.guard.opts.Shadow {
+		x.w.Header().Set("Connection", "close")
+	}
+	x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
+}
+
+// readAll reads r to its end. A length that the client only announces is
+// believed up to a few pages.
+func readAll(r io.Reader, announced int64) ([]byte, error) {
+	if announced == 0 {
+		return nil, nil
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, min(max(announced, 0), 16<<10)+bytes.MinRead))
+	_, err := buf.ReadFrom(r)
+	return buf.Bytes(), err
 }
 
 // rejoin puts what was read of a body back before its rest.
@@ -105,6 +158,16 @@ func rejoin(read []byte, rest io.ReadCloser) io.ReadCloser {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(read), rest), rest}
+}
+
+// echo repeats the key's field in an answer, as the client wrote it.
+func (x *exchange) echo(h http.Header) {
+	for _, name := range keyFields {
+		if lines := x.r.Header[name]; len(lines) > 0 {
+			h.Set(keyField, lines[0])
+			return
+		}
+	}
 }
 
 // ignore passes a request on that is not guarded.
@@ -120,7 +183,7 @@ func (x *exchange) ignore() {
 func (x *exchange) claimOptions(wait time.Duration) *semel.ClaimOptions {
 	o := &x.guard.opts
 	c := &semel.ClaimOptions{
-		Fingerprint: x.fingerprint, Same: sameFingerprint,
+		Fingerprint: x.fingerprint, Same: same,
 		Lease: o.Lease, Window: o.Window, ResultFor: min(o.ResultFor, o.Window), Wait: wait,
 		Source: semel.ClientRetry, Recover: o.Recover,
 	}
@@ -137,7 +200,7 @@ func (x *exchange) wait(crowd int) time.Duration {
 	if asked, ok := preferredWait(x.r.Header); ok {
 		wait = min(asked, o.MaxWait)
 	}
-	if crowd > maxCrowd || wait == 0 {
+	if crowd > 1+maxCrowd || wait == 0 {
 		return -1
 	}
 	return wait
@@ -175,8 +238,8 @@ func (g *guard) enter(key semel.Key) (crowd int, leave func()) {
 // request is what the handler gets: the body again, in a form that no transport
 // can rewind. net/http would otherwise send a request a second time by itself
 // when it carries an idempotency key and its connection breaks.
-func (x *exchange) request() *http.Request {
-	r := x.r.Clone(x.r.Context())
+func (x *exchange) request(ctx context.Context) *http.Request {
+	r := x.r.Clone(ctx)
 	r.Body = io.NopCloser(struct{ io.Reader }{bytes.NewReader(x.body)})
 	r.ContentLength = int64(len(x.body))
 	r.TransferEncoding = nil

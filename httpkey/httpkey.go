@@ -28,9 +28,16 @@ import (
 )
 
 // Scope says whose keys a request uses: it returns the authenticated
-// principal, or "" (or an error, which is logged nowhere and shown to nobody)
-// if there is none. Two callers with one scope see each other's answers.
+// principal, or "" (or an error, which is logged nowhere and shown to nobody
+// unless it is a [ScopeError]) if there is none. Two callers with one scope see
+// each other's answers.
 type Scope func(*http.Request) (string, error)
+
+// ScopeError is an error of a [Scope] whose text is for the client.
+type ScopeError string
+
+// Error returns the text.
+func (e ScopeError) Error() string { return string(e) }
 
 // Guarantee says what happens to a key whose attempt ended without an outcome.
 type Guarantee uint8
@@ -89,7 +96,7 @@ type Options struct {
 	// Default: bare text as well.
 	Strict bool
 	// FingerprintFields are request fields that are part of what the request
-	// means. Default If-Match.
+	// means, beside If-Match. Default: none.
 	FingerprintFields []string
 	// MaxRequest bounds the body of a guarded request, in bytes. Default 1 MiB.
 	MaxRequest int64
@@ -140,6 +147,8 @@ type Event struct {
 	Result Result
 	Slug   string // of the problem the client got, if any
 	Took   time.Duration
+	Key    semel.Key // zero if no valid key was found, or no scope for it
+	NoKey  bool      // the method is guarded, but there was no key
 }
 
 // Result is how a request was dealt with.
@@ -175,7 +184,7 @@ func Middleware(keeper *semel.Keeper, scope Scope, opts *Options) func(http.Hand
 		panic(err)
 	}
 	return func(next http.Handler) http.Handler {
-		return &guard{keeper: keeper, scope: scope, next: next, opts: o, crowds: make(map[semel.Key]int)}
+		return &guard{keeper: keeper, scope: scope, next: next, opts: o, policy: o.keyPolicy(), crowds: make(map[semel.Key]int)}
 	}
 }
 
@@ -193,11 +202,20 @@ func withDefaults(o Options) Options {
 	if o.Methods == nil {
 		o.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
-	if o.FingerprintFields == nil {
-		o.FingerprintFields = []string{"If-Match"}
-	}
 	o.NotProcessed = append([]int{401, 403, 407, 413, 414, 421, 425, 426, 429, 431}, o.NotProcessed...)
 	return o
+}
+
+// keyPolicy is what o demands of keys.
+func (o *Options) keyPolicy() keyPolicy {
+	p := keyPolicy{strict: o.Strict, min: o.MinKeyBytes}
+	if o.KeyPattern != nil {
+		var err error
+		if p.pattern, err = keyPattern(o.KeyPattern.String()); err != nil {
+			panic(err) // it was compiled before
+		}
+	}
+	return p
 }
 
 func setDefault[T comparable](field *T, value T) {
@@ -217,6 +235,9 @@ func (o *Options) Check() error {
 	case o.Answer < 0 || o.Deadline < 0 || o.Window < 0 || o.ResultFor < 0 || o.Lease < 0 || o.MaxWait < 0:
 		return fmt.Errorf("%w: a negative duration", semel.ErrInvalid)
 	}
+	if err := o.checkClaim(); err != nil {
+		return err
+	}
 	for _, name := range o.StoredFields {
 		if !mayStore(name) {
 			return fmt.Errorf("%w: the field %s belongs to one exchange and is never stored", semel.ErrInvalid, name)
@@ -226,6 +247,22 @@ func (o *Options) Check() error {
 		if status < 400 || status > 599 {
 			return fmt.Errorf("%w: status %d cannot mean that a request was not processed", semel.ErrInvalid, status)
 		}
+	}
+	return nil
+}
+
+// checkClaim refuses what each claim would be refused for: a mistake of the
+// configuration's must not look like a store that does not answer.
+func (o *Options) checkClaim() error {
+	d := withDefaults(*o)
+	need := max(d.Wait, d.MaxWait) + 2*d.Lease + time.Minute
+	switch {
+	case d.Lease != 0 && (d.Lease < semel.MinLease || d.Lease > semel.MaxLease):
+		return fmt.Errorf("%w: a lease of %v is outside %v to %v", semel.ErrInvalid, d.Lease, semel.MinLease, semel.MaxLease)
+	case d.Window > semel.MaxWindow || d.ResultFor > semel.MaxWindow:
+		return fmt.Errorf("%w: more than %v cannot be remembered", semel.ErrInvalid, semel.MaxWindow)
+	case d.Window < need:
+		return fmt.Errorf("%w: a window of %v is shorter than the longest wait + 2 × lease + 1 min = %v", semel.ErrInvalid, d.Window, need)
 	}
 	return nil
 }

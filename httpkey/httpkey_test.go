@@ -30,10 +30,20 @@ func byUser(r *http.Request) (string, error) { return r.Header.Get("X-User"), ni
 
 func serve(t *testing.T, o httpkey.Options, h http.HandlerFunc) *api {
 	t.Helper()
-	keeper, err := semel.New(memstore.New(), nil)
+	return serveOn(t, memstore.New(), o, h)
+}
+
+func serveOn(t *testing.T, store semel.Store, o httpkey.Options, h http.HandlerFunc) *api {
+	t.Helper()
+	keeper, err := semel.New(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveWith(t, keeper, o, h)
+}
+
+func serveWith(t *testing.T, keeper *semel.Keeper, o httpkey.Options, h http.HandlerFunc) *api {
+	t.Helper()
 	a := &api{keeper: keeper, events: make(chan httpkey.Event, 1000)}
 	o.Observe = func(e httpkey.Event) { a.events <- e }
 	guard := httpkey.Middleware(keeper, byUser, &o)

@@ -65,7 +65,9 @@ func (x *exchange) retryAfter(elapsed time.Duration) time.Duration {
 
 func (x *exchange) report(result Result, slug string) {
 	if x.opts.Observe != nil {
-		x.opts.Observe(Event{Route: x.opts.Route, Result: result, Slug: slug, Took: time.Since(x.start)})
+		x.opts.Observe(Event{
+			Route: x.opts.Route, Result: result, Slug: slug, Took: time.Since(x.start), Key: x.key, NoKey: x.noKey,
+		})
 	}
 }
 

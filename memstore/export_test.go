@@ -2,11 +2,18 @@ package memstore
 
 import "time"
 
+// NewColliding returns a store in which any two keys may have the same hash.
+func NewColliding() *Store {
+	s := New()
+	s.mask = 15
+	return s
+}
+
 // Advance moves the clock of s forward.
 func (s *Store) Advance(d time.Duration) {
 	for i := range s.shards {
 		s.shards[i].mu.Lock()
 		defer s.shards[i].mu.Unlock()
 	}
-	s.started = s.started.Add(d)
+	s.started += d.Microseconds()
 }

@@ -8,8 +8,8 @@ import (
 	"cmp"
 	"context"
 	"hash/maphash"
+	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,23 +24,32 @@ const shards = 64
 // none of them waits.
 type Store struct {
 	boot    time.Time // with a monotonic reading: the clock never steps
-	started time.Time // what the clock showed then
+	started int64     // what the clock showed then, in microseconds
 	seed    maphash.Seed
+	mask    uint64 // of the hashes: all ones, but for tests of keys that collide
 	shards  [shards]shard
 }
 
+// shard is a part of the rows. They are found by the hash of their keys, which
+// is cheaper to keep in a map than the keys; rows with the same hash are linked.
 type shard struct {
 	mu   sync.Mutex
-	rows map[semel.Key]*rules.Row
+	rows map[uint64]*row
 	high semel.Token // the highest token pruned here
+	_    [40]byte    // keeps the locks on cache lines of their own
+}
+
+type row struct {
+	rules.Row
+	next *row
 }
 
 // New returns an empty store.
 func New() *Store {
 	boot := time.Now()
-	s := &Store{boot: boot, started: boot.Round(0).UTC(), seed: maphash.MakeSeed()}
+	s := &Store{boot: boot, started: boot.UnixMicro(), seed: maphash.MakeSeed(), mask: math.MaxUint64}
 	for i := range s.shards {
-		s.shards[i].rows = make(map[semel.Key]*rules.Row)
+		s.shards[i].rows = make(map[uint64]*row)
 	}
 	return s
 }
@@ -48,11 +57,26 @@ func New() *Store {
 // now is the store's clock. It runs in microseconds, as every store's does. It
 // is read under a shard's lock.
 func (s *Store) now() time.Time {
-	return s.started.Add(time.Since(s.boot)).Truncate(time.Microsecond)
+	return time.UnixMicro(s.started + time.Since(s.boot).Microseconds()).UTC()
 }
 
-func (s *Store) shard(key semel.Key) *shard {
-	return &s.shards[maphash.Comparable(s.seed, key)%shards]
+// lock locks the part of the store that holds the key, and returns it with the
+// key's hash and row, nil if there is none.
+func (s *Store) lock(key semel.Key) (sh *shard, hash uint64, r *row) {
+	hash = maphash.Comparable(s.seed, key) & s.mask
+	sh = &s.shards[hash%shards]
+	sh.mu.Lock()
+	for r = sh.rows[hash]; r != nil && r.Key != key; r = r.next {
+	}
+	return sh, hash, r
+}
+
+// rule returns what the rules call the row: the zero one is absent.
+func (r *row) rule() rules.Row {
+	if r == nil {
+		return rules.Row{}
+	}
+	return r.Row
 }
 
 // Claim implements [semel.Store].
@@ -63,21 +87,20 @@ func (s *Store) Claim(ctx context.Context, req semel.Request) (semel.Answer, err
 	if err := ctx.Err(); err != nil {
 		return semel.Answer{}, err
 	}
-	sh := s.shard(req.Key)
-	sh.mu.Lock()
+	sh, hash, r := s.lock(req.Key)
 	defer sh.mu.Unlock()
-	row := sh.rows[req.Key]
-	if row == nil {
-		row = &rules.Row{}
+	next, answer := rules.Claim(r.rule(), sh.high, &req, s.now())
+	if !answer.Won {
+		return answer, nil
 	}
-	next, answer := rules.Claim(*row, sh.high, &req, s.now())
-	if answer.Won {
-		if !answer.Again {
-			next.Fingerprint, next.Note = slices.Clone(next.Fingerprint), slices.Clone(next.Note)
-		}
-		*row = next
-		sh.rows[req.Key] = row
+	if !answer.Again {
+		next.Fingerprint, next.Note = slices.Clone(next.Fingerprint), slices.Clone(next.Note)
 	}
+	if r == nil {
+		r = &row{next: sh.rows[hash]}
+		sh.rows[hash] = r
+	}
+	r.Row = next
 	return answer, nil
 }
 
@@ -87,16 +110,11 @@ func (s *Store) Update(ctx context.Context, key semel.Key, token semel.Token, c 
 		return semel.Record{}, err
 	}
 	c.Note, c.Result = slices.Clone(c.Note), slices.Clone(c.Result)
-	sh := s.shard(key)
-	sh.mu.Lock()
+	sh, _, r := s.lock(key)
 	defer sh.mu.Unlock()
-	row := sh.rows[key]
-	if row == nil {
-		row = &rules.Row{}
-	}
-	next, rec, err := rules.Update(*row, token, &c, s.now())
+	next, rec, err := rules.Update(r.rule(), token, &c, s.now())
 	if err == nil {
-		*row = next
+		r.Row = next
 	}
 	return rec, err
 }
@@ -106,14 +124,12 @@ func (s *Store) Get(ctx context.Context, key semel.Key) (semel.Record, error) {
 	if err := cmp.Or(key.Check(), ctx.Err()); err != nil {
 		return semel.Record{}, err
 	}
-	sh := s.shard(key)
-	sh.mu.Lock()
+	sh, _, r := s.lock(key)
 	defer sh.mu.Unlock()
-	row := sh.rows[key]
-	if row == nil {
+	if r == nil {
 		return semel.Record{}, semel.ErrNotFound
 	}
-	return row.Seen(s.now()), nil
+	return r.Seen(s.now()), nil
 }
 
 // Prune implements [semel.Store].
@@ -132,78 +148,32 @@ func (s *Store) prune(sh *shard, limit int, p *semel.Pruned) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.now()
-	for key, row := range sh.rows {
-		switch rec := row.Seen(now); {
-		case rules.Prunable(row, now) && p.Records < limit:
-			sh.high = max(sh.high, row.Token)
-			delete(sh.rows, key)
-			p.Records++
-		case row.Result != nil && rec.Result == nil && p.Results < limit:
-			row.Result, row.Kept = nil, rec.Kept
-			p.Results++
+	for hash, r := range sh.rows {
+		for ; r != nil; r = r.next {
+			switch rec := r.Seen(now); {
+			case rules.Prunable(&r.Row, now) && p.Records < limit:
+				sh.high = max(sh.high, r.Token)
+				sh.remove(hash, r)
+				p.Records++
+			case r.Result != nil && rec.Result == nil && p.Results < limit:
+				r.Result, r.Kept = nil, rec.Kept
+				p.Results++
+			}
 		}
 	}
 }
 
-// List implements [semel.Lister], in the order of the keys.
-func (s *Store) List(ctx context.Context, f semel.Filter) (semel.Page, error) {
-	if err := ctx.Err(); err != nil {
-		return semel.Page{}, err
-	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = 100
-	}
-	limit = min(limit, 1000)
-	var page semel.Page
-	s.each(func(rec semel.Record) {
-		if matches(&f, &rec) {
-			rec.Result = nil
-			page.Records = append(page.Records, rec)
+func (sh *shard) remove(hash uint64, r *row) {
+	first := sh.rows[hash]
+	switch {
+	case first != r:
+		for first.next != r {
+			first = first.next
 		}
-	})
-	slices.SortFunc(page.Records, func(a, b semel.Record) int {
-		return strings.Compare(a.Key.ClaimID(), b.Key.ClaimID())
-	})
-	if len(page.Records) > limit {
-		page.Records = page.Records[:limit]
-		page.Cursor = page.Records[limit-1].Key.ClaimID()
-	}
-	return page, nil
-}
-
-func matches(f *semel.Filter, rec *semel.Record) bool {
-	return (f.Scope == "" || f.Scope == rec.Key.Scope) &&
-		(len(f.States) == 0 || slices.Contains(f.States, rec.State)) &&
-		(!f.InDoubt || rec.InDoubt()) &&
-		(f.Cursor == "" || rec.Key.ClaimID() > f.Cursor)
-}
-
-// Stats implements [semel.Statser].
-func (s *Store) Stats(ctx context.Context) (semel.Stats, error) {
-	var st semel.Stats
-	s.each(func(rec semel.Record) {
-		st.Rows++
-		st.Oldest = max(st.Oldest, rec.Now.Sub(rec.Created))
-		if rec.InDoubt() {
-			st.InDoubt++
-			st.Doubt = max(st.Doubt, rec.Now.Sub(rec.Until))
-		}
-	})
-	return st, ctx.Err()
-}
-
-// Ping implements [semel.Pinger].
-func (s *Store) Ping(ctx context.Context) error { return ctx.Err() }
-
-func (s *Store) each(f func(semel.Record)) {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		now := s.now()
-		for _, row := range sh.rows {
-			f(row.Seen(now))
-		}
-		sh.mu.Unlock()
+		first.next = r.next
+	case r.next != nil:
+		sh.rows[hash] = r.next
+	default:
+		delete(sh.rows, hash)
 	}
 }

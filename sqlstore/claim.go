@@ -43,12 +43,14 @@ func (s *Store) claim(ctx context.Context, req *semel.Request) (semel.Answer, er
 			return answer, nil
 		}
 		var won bool
-		switch {
-		case answer.Again:
-			row, won, err = s.extend(ctx, req)
-		default:
-			row, won, err = s.d.put(ctx, s.db, &row, &record{Row: next, life: req.Lease})
-		}
+		err = s.inTurn(ctx, func() (err error) {
+			if answer.Again {
+				row, won, err = s.extend(ctx, req)
+			} else {
+				row, won, err = s.d.put(ctx, s.db, &row, &record{Row: next, life: req.Lease})
+			}
+			return err
+		})
 		if err != nil {
 			return semel.Answer{}, err
 		}

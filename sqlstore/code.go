@@ -12,7 +12,8 @@ func resultCode(err error) (int, bool) {
 // coded finds the driver's own error in err's tree, and its code. No driver is
 // imported, and none of them shares a type with another: one has a method Code
 // that returns an int, one a method ExtendedCode that returns a type of its
-// own, one a field ExtendedCode.
+// own (and is the bare extended code where there is no text), one a field
+// ExtendedCode.
 func coded(err error) (error, int, bool) {
 	for err != nil {
 		if code, ok := codeOf(err); ok {
@@ -46,6 +47,9 @@ func codeOf(err error) (int, bool) {
 	// A constant name, so that the linker still drops unused methods.
 	if m := v.MethodByName("ExtendedCode"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
 		return integer(m.Call(nil)[0])
+	}
+	if v.Kind() == reflect.Uint16 && v.MethodByName("Code").IsValid() {
+		return integer(v)
 	}
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()

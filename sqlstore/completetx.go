@@ -8,7 +8,9 @@ import (
 
 // Lease is what [Store.CompleteTx] needs of a [semel.Lease].
 type Lease interface {
+	// Key returns the key that is held.
 	Key() semel.Key
+	// Token returns the token of its holder.
 	Token() semel.Token
 	// Completion returns the change that records the work as done.
 	Completion(result []byte) semel.Change

@@ -74,7 +74,7 @@ func (d *dialect) listing(f *semel.Filter, limit int) (query string, args []any,
 }
 
 func (s *Store) records(ctx context.Context, query string, args []any) ([]semel.Record, error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
+	rows, err := s.db.DB.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

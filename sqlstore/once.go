@@ -20,7 +20,8 @@ import (
 // "orders.tenant, orders.number". It must exist on the statement's table, be
 // unique, cover all rows, and be the only one on these columns; otherwise
 // InsertOnce returns an error that wraps [semel.ErrInvalid] and inserts
-// nothing. Columns that are NULL never conflict.
+// nothing. Columns that are NULL never conflict. A row that
+// violates several constraints is reported by SQLite for one of them only.
 //
 // The query begins with INSERT INTO and the table, inserts one row, and has no
 // conflict clause, RETURNING or semicolon. Conflict clauses that the table

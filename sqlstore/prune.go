@@ -39,9 +39,11 @@ func (s *Store) Prune(ctx context.Context, limit int) (semel.Pruned, error) {
 }
 
 func (s *Store) step(ctx context.Context, prune func(context.Context, int) (int, error), limit int) (n int, err error) {
-	err = s.run(ctx, "prune", func() (err error) {
-		n, err = prune(ctx, limit)
-		return err
+	err = s.run(ctx, "prune", func() error {
+		return s.inTurn(ctx, func() (err error) {
+			n, err = prune(ctx, limit)
+			return err
+		})
 	})
 	return n, err
 }

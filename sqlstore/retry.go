@@ -29,8 +29,17 @@ func patiently(ctx context.Context, wait time.Duration, means func(error) fault,
 		}
 		select {
 		case <-bound.Done():
-			return fmt.Errorf("%w: %w", semel.ErrBusy, err)
+			return &lockedError{err}
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
 	}
 }
+
+// lockedError is ErrBusy for a lock on more than the key.
+type lockedError struct{ cause error }
+
+func (e *lockedError) Error() string {
+	return "busy: another connection keeps the database locked: " + e.cause.Error()
+}
+
+func (e *lockedError) Unwrap() []error { return []error{semel.ErrBusy, e.cause} }

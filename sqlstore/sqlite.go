@@ -21,8 +21,7 @@ const columns = `scope, id, state, prior, token, attempts, generation, attempt, 
 const returning = ` RETURNING ` + columns
 
 // sqlite is the dialect of SQLite. Each statement outside a caller's
-// transaction is its own: one log flush per claim. (A group commit joins the
-// statements of concurrent callers at the store's run method.)
+// transaction is its own: one log flush per claim.
 var sqlite = dialect{
 	migrations: "migrations/sqlite",
 	lock:       `BEGIN IMMEDIATE`,

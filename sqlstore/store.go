@@ -33,9 +33,10 @@ type Options struct {
 // An error that wraps [semel.ErrBusy] means that locks did not come free in
 // time and nothing was changed.
 type Store struct {
-	db   *sql.DB
+	db   *prepared
 	d    *dialect
 	wait time.Duration
+	turn chan struct{} // filled while a write is on its way
 }
 
 var (
@@ -60,7 +61,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect, o *Options) (*Store, 
 	if o.LockWait < 0 {
 		return nil, fmt.Errorf("%w: LockWait of %v is negative", semel.ErrInvalid, o.LockWait)
 	}
-	s := &Store{db: db, d: d, wait: cmp.Or(o.LockWait, 10*time.Second)}
+	s := &Store{db: &prepared{DB: db}, d: d, wait: cmp.Or(o.LockWait, 10*time.Second), turn: make(chan struct{}, 1)}
 	err = s.run(ctx, "opening", func() error {
 		return cmp.Or(d.modern(ctx, db), checkVersion(ctx, db, d), d.ready(ctx, db, o))
 	})
@@ -84,6 +85,24 @@ func (s *Store) run(ctx context.Context, op string, f func() error) error {
 		return err
 	}
 	return fmt.Errorf("sqlstore: %s: %w", op, err)
+}
+
+// inTurn calls f, which writes once, while no other write of this store is on
+// its way. SQLite has one writer; connections that compete for its lock poll
+// with growing pauses, goroutines here hand on their turn at once. (This is
+// where a group commit takes over: what waits for a turn is the next batch.)
+func (s *Store) inTurn(ctx context.Context, f func() error) error {
+	patience := time.NewTimer(s.wait)
+	defer patience.Stop()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+		return f()
+	case <-patience.C:
+		return &lockedError{errors.New("earlier writes are still waiting")}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Get implements [semel.Store].

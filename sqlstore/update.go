@@ -19,9 +19,11 @@ func (s *Store) Update(ctx context.Context, key semel.Key, token semel.Token, c 
 		return semel.Record{}, err
 	}
 	var rec semel.Record
-	err := s.run(ctx, "update", func() (err error) {
-		rec, err = s.d.update(ctx, s.db, key, token, &c)
-		return err
+	err := s.run(ctx, "update", func() error {
+		return s.inTurn(ctx, func() (err error) {
+			rec, err = s.d.update(ctx, s.db, key, token, &c)
+			return err
+		})
 	})
 	return rec, err
 }
@@ -77,7 +79,7 @@ func (d *dialect) change(ctx context.Context, q querier, key semel.Key, token se
 	case c.ResultFor < c.For:
 		resultFor = micros(c.ResultFor)
 	}
-	if c.Forgive {
+	if c.Forgive && c.From == semel.Held && c.To == semel.Free {
 		forgive = 1
 	}
 	return one(ctx, q, key, d.finish, append(args, int64(c.From), int64(c.To),

@@ -64,11 +64,13 @@ func exactHalves(e *env) {
 func exactLengths(e *env) {
 	long := strings.Repeat("k", semel.MaxKeyBytes-1)
 	for _, text := range []string{long, long + "k", long + "l", "l" + long, strings.Repeat("é", semel.MaxKeyBytes/2), strings.Repeat("\x00", semel.MaxKeyBytes), strings.Repeat("🔑", semel.MaxKeyBytes/4)} {
-		req := request("")
-		req.Key = semel.Key{Scope: text, ID: text}
-		answer := e.claim(req)
-		equal(e, fmt.Sprintf("Won on %d bytes", len(text)), answer.Won, true)
-		equal(e, "Key", answer.Record.Key, req.Key)
+		for _, k := range []semel.Key{{Scope: text, ID: text}, {Scope: text, ID: "i"}, {Scope: "s", ID: text}} {
+			req := request("")
+			req.Key = k
+			answer := e.claim(req)
+			equal(e, fmt.Sprintf("Won on %d bytes", len(text)), answer.Won, true)
+			equal(e, "Key", answer.Record.Key, k)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -11,10 +12,16 @@ var pruneCases = []testCase{
 	{name: "rule 14: the memory is the one of the last claim", run: pruneLastKeep},
 	{name: "rule 16: what was pruned is as if it had never been", run: pruneForgets},
 	{name: "rule 16: a prune removes at most as many as it was told", run: pruneLimit},
+	{name: "rule 16: a prune tells what is over from what is not", run: pruneChooses},
 	{name: "rule 16: a prune spares a key that was claimed anew", run: pruneSparesAnew},
 	{name: "rule 17: a prune empties results past their retention", run: pruneEmpties},
 	{name: "rule 18: what is or may come to be in doubt is never pruned", run: pruneSparesDoubt},
 }
+
+// coarse is how much later than exactly a store may prune what is remembered
+// for span: it need not sort records finer than by a 64th of that, and may have
+// sorted them at the claim.
+func coarse(span time.Duration) time.Duration { return (span / 32).Truncate(time.Millisecond) }
 
 func pruneWaits(e *env) {
 	ended := []semel.Record{e.win("lapsed")}
@@ -27,7 +34,7 @@ func pruneWaits(e *env) {
 	for _, rec := range ended {
 		e.stands(rec)
 	}
-	e.advance(margin)
+	e.advance(margin + coarse(lease+keep))
 	equal(e, "Records pruned after the memory's end", e.prune(100).Records, len(ended))
 	for _, rec := range ended {
 		equal(e, rec.Key.ID+" is gone", e.gone(rec.Key.ID), true)
@@ -39,14 +46,14 @@ func pruneLastKeep(e *env) {
 	e.change(e.win("k", func(req *semel.Request) { req.Keep = 3 * keep }), release())
 	e.advance(memory + 3*keep - margin)
 	equal(e, "Records pruned before the memory's end", e.prune(100).Records, 0)
-	e.advance(margin)
+	e.advance(margin + coarse(memory+3*keep))
 	equal(e, "Records pruned after the memory's end", e.prune(100).Records, 1)
 }
 
 func pruneForgets(e *env) {
 	e.change(e.change(e.win("k"), complete("result")), forget(semel.Done))
 	e.win("k")
-	e.advance(lease + keep)
+	e.advance(lease + keep + coarse(lease+keep))
 	e.prune(100)
 	rec := e.claim(request("k")).Record
 	equal(e, "Attempts", rec.Attempts, 1)
@@ -59,7 +66,7 @@ func pruneLimit(e *env) {
 	for _, id := range ids {
 		e.win(id)
 	}
-	e.advance(lease + keep)
+	e.advance(lease + keep + coarse(lease+keep))
 	var total int
 	for _, want := range []int{2, 2, 1, 0} {
 		got := e.prune(2).Records
@@ -69,10 +76,25 @@ func pruneLimit(e *env) {
 	equal(e, "Records pruned in all", total, len(ids))
 }
 
+func pruneChooses(e *env) {
+	const n = 60
+	for i := range n {
+		rec := e.win(fmt.Sprint(i))
+		if i%3 == 0 {
+			e.change(rec, complete("result"))
+		}
+	}
+	e.advance(lease + keep)
+	equal(e, "Records pruned", e.prune(1000).Records, n*2/3)
+	for i := range n {
+		equal(e, fmt.Sprint(i, " is gone"), e.gone(fmt.Sprint(i)), i%3 != 0)
+	}
+}
+
 func pruneSparesAnew(e *env) {
 	e.change(e.win("claimed"), release())
 	renewed := e.win("renewed")
-	e.advance(memory + keep)
+	e.advance(memory + keep + coarse(memory+keep))
 	claimed := e.win("claimed")
 	renewed = e.change(renewed, renew(lease))
 	equal(e, "Records pruned", e.prune(100).Records, 0)

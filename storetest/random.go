@@ -24,7 +24,8 @@ func random(e *env) {
 			}
 			p.run()
 		}
-		e.advance(time.Hour)
+		e.advance(time.Hour) // everything ends, and the next program begins with nothing
+		e.prune(1 << 20)
 	}
 }
 
@@ -59,6 +60,9 @@ func (p *program) run() {
 		p.updates()
 	case 7:
 		p.advance(p.duration())
+		for k := range p.rows {
+			p.reads(k)
+		}
 	case 8:
 		p.prunes()
 	case 9:
@@ -95,7 +99,7 @@ func (p *program) claims() {
 // one that saw something else, and at times a copy of an earlier one.
 func (p *program) request() semel.Request {
 	if len(p.sent) > 0 && p.rand.IntN(4) == 0 {
-		return pick(p, p.sent...)
+		return pick(p, p.sent[max(0, len(p.sent)-6):]...)
 	}
 	req := semel.Request{
 		Key: p.key(), Attempt: semel.NewAttemptID(), Lease: p.duration(), Keep: p.duration(),
@@ -104,8 +108,19 @@ func (p *program) request() semel.Request {
 	}
 	row := p.rows[req.Key]
 	req.Seen = row.Version()
-	if len(p.known) > 0 && p.rand.IntN(5) == 0 {
-		req.Seen = pick(p, p.known...)
+	switch v := &req.Seen; p.rand.IntN(12) {
+	case 0, 1:
+		if len(p.known) > 0 {
+			*v = pick(p, p.known...)
+		}
+	case 2:
+		v.Token += pick[semel.Token](p, -1, 1)
+	case 3:
+		v.State = pick(p, semel.Free, semel.Held, semel.Done, semel.Dead)
+	case 4:
+		v.Doubted = !v.Doubted
+	case 5:
+		v.Until = v.Until.Add(pick(p, -time.Microsecond, time.Microsecond))
 	}
 	return req
 }
@@ -156,21 +171,28 @@ func (p *program) reads(k semel.Key) {
 // prunes prunes and takes over what the store removed, if it was to be removed.
 func (p *program) prunes() {
 	p.Helper()
-	limit, gone := pick(p, 1, 1000), 0
+	limit, gone, emptied := pick(p, 1, 1000), 0, 0
 	got := p.prune(limit)
 	now := p.claim(semel.Request{Key: key("clock"), Attempt: semel.NewAttemptID(), Lease: time.Second, Keep: semel.MaxWindow}).Record.Now
 	for k, row := range p.rows {
+		if rec := row.Seen(now); row.Result != nil && rec.Result == nil {
+			emptied++
+			row.Result, row.Kept = nil, semel.KeptExpired // by this prune or a later one
+			if limit > 1 {
+				p.rows[k] = row
+			}
+		}
 		if row.Token != 0 && p.gone(k.ID) {
 			if gone++; !rules.Prunable(&row, now) {
 				p.Errorf("seed %d, step %d: pruned %+v at %v", p.seed, p.step, row, now)
 			}
 			delete(p.rows, k)
-		} else if row.Token != 0 && limit > 1 && rules.Prunable(&row, now.Add(-time.Second)) {
+		} else if row.Token != 0 && limit > 1 && rules.Prunable(&row, now.Add(-time.Second-coarse(row.Until.Sub(row.Created)+row.Keep))) {
 			p.Errorf("seed %d, step %d: not pruned %+v at %v", p.seed, p.step, row, now)
 		}
 	}
-	if got.Records > limit || got.Results > limit || got.Records < gone {
-		p.Errorf("seed %d, step %d: a prune of at most %d counts %+v, gone are %d", p.seed, p.step, limit, got, gone)
+	if got.Records > limit || got.Results > limit || got.Records < gone || got.Results > emptied {
+		p.Errorf("seed %d, step %d: a prune of at most %d counts %+v, gone are %d, emptied %d", p.seed, p.step, limit, got, gone, emptied)
 	}
 	for k := range p.rows {
 		p.reads(k)

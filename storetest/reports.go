@@ -120,7 +120,7 @@ func prunedEmpty(e *env) {
 	for i := range 300 {
 		e.claim(request(fmt.Sprint(i)))
 	}
-	e.advance(lease + keep)
+	e.advance(lease + keep + coarse(lease+keep))
 	for e.prune(100).Records > 0 {
 	}
 	for i := range 300 {

@@ -52,7 +52,7 @@ func tokensRiseFast(e *env) {
 func tokensRisePruned(e *env) {
 	var last semel.Token
 	e.rises("nothing", &last, e.win("k"))
-	e.advance(lease + keep)
+	e.advance(lease + keep + coarse(lease+keep))
 	equal(e, "Records pruned", e.prune(10).Records, 1)
 	e.rises("a prune", &last, e.win("k"))
 }

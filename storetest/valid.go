@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ var validCases = []testCase{
 	{name: "valid: an empty or too long key is refused by every method", run: badKeys},
 	{name: "valid: a change with a duration outside the range is refused and changes nothing", run: badChanges},
 	{name: "valid: a change that leads where none leads is refused and changes nothing", run: badMoves},
+	{name: "valid: bytes and texts beyond their limits are refused and change nothing", run: badTexts},
 	{name: "valid: the ends of every range are accepted", run: rangeEnds},
 	{name: "valid: a context that is over changes nothing", run: contextOver},
 }
@@ -103,6 +105,44 @@ func badChanges(e *env) {
 	}
 }
 
+// badTextsForPeople do not fit every store's text column.
+var badTextsForPeople = []string{"a\x00b", "a\xff", strings.Repeat("a", semel.MaxTextBytes+1), strings.Repeat("é", semel.MaxTextBytes/2+1)}
+
+func badTexts(e *env) {
+	long := make([]byte, semel.MaxNoteBytes+1)
+	spoilt := []func(*semel.Request){
+		func(req *semel.Request) { req.Note = long },
+		func(req *semel.Request) { req.Fingerprint = long[:semel.MaxFingerprintBytes+1] },
+	}
+	held := e.win("held")
+	refused := func(what string, c semel.Change) {
+		e.Helper()
+		_, err := e.s.Update(e.Context(), held.Key, held.Token, c)
+		e.invalid(what, err)
+		e.stands(held)
+	}
+	for _, text := range badTextsForPeople {
+		spoilt = append(spoilt,
+			func(req *semel.Request) { req.By = text },
+			func(req *semel.Request) { req.Source = semel.Source(text) })
+		for _, c := range append(ends(), renew(lease)) {
+			c.By = text
+			refused("By", c)
+			c.By, c.Why = "", text
+			refused("Why", c)
+		}
+	}
+	for _, c := range []semel.Change{renew(lease), doubt()} {
+		c.Note = long
+		refused("Note", c)
+	}
+	for i, spoil := range spoilt {
+		_, err := e.s.Claim(e.Context(), request(fmt.Sprint(i), spoil))
+		e.invalid(fmt.Sprint("claim ", i), err)
+		equal(e, "nothing is stored", e.gone(fmt.Sprint(i)), true)
+	}
+}
+
 func badMoves(e *env) {
 	const states = 6 // two more than there are
 	for from := range semel.State(states) {
@@ -121,12 +161,18 @@ func badMoves(e *env) {
 func rangeEnds(e *env) {
 	short, long := request("short"), request("long")
 	short.Lease, short.Keep = semel.MinLease, time.Millisecond
+	long.Note = bytes.Repeat([]byte("n"), semel.MaxNoteBytes)
+	long.Fingerprint = long.Note[:semel.MaxFingerprintBytes]
+	long.By = strings.Repeat("é", semel.MaxTextBytes/2)
 	long.Lease, long.Keep = semel.MaxLease, semel.MaxWindow
 	e.claim(short)
 	rec := e.claim(long).Record
 	c := complete("result")
 	c.For, c.ResultFor = semel.MaxWindow, semel.MaxWindow
+	equal(e, "bytes of the longest note", len(e.get("long").Note), semel.MaxNoteBytes)
+	c.Why = long.By
 	done := e.change(rec, c)
+	equal(e, "the longest text for people", e.get("long").Why, c.Why)
 	e.instant("the longest window's end", done.Until, done.Now.Add(semel.MaxWindow))
 	c = release()
 	c.For, c.After = time.Millisecond, semel.MaxWindow

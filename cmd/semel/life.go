@@ -114,7 +114,7 @@ func answerText(rec *semel.Record) string {
 	case ans == nil:
 		status = "a result of "
 	}
-	s := status + size(bodySize(rec, ans))
+	s := status + inBytes(bodySize(rec, ans))
 	if ans != nil {
 		if typ := ans.Header.Get("Content-Type"); typ != "" {
 			s += ", " + text(typ)
@@ -137,18 +137,18 @@ func bodySize(rec *semel.Record, ans *answer) int64 {
 func errNoAnswer(rec *semel.Record) error {
 	switch rec.Kept {
 	case semel.KeptTooLarge:
-		return fmt.Errorf("not kept: too large (%s)", size(rec.Size))
+		return fmt.Errorf("not kept: too large (%s)", inBytes(rec.Size))
 	case semel.KeptStreamed:
-		return fmt.Errorf("not kept: it was passed on live (%s)", size(rec.Size))
+		return fmt.Errorf("not kept: it was passed on live (%s)", inBytes(rec.Size))
 	case semel.KeptTruncated:
-		return fmt.Errorf("not kept: it broke off on its way (%s)", size(rec.Size))
+		return fmt.Errorf("not kept: it broke off on its way (%s)", inBytes(rec.Size))
 	case semel.KeptExpired:
-		return fmt.Errorf("no longer kept: its time is over (%s)", size(rec.Size))
+		return fmt.Errorf("no longer kept: its time is over (%s)", inBytes(rec.Size))
 	}
 	return fmt.Errorf("there is none")
 }
 
-func size(n int64) string {
+func inBytes(n int64) string {
 	switch {
 	case n == 1:
 		return "1 byte"

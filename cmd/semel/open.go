@@ -85,6 +85,13 @@ func openSQLite(ctx context.Context, file string, create bool) (*opened, error) 
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return nil, &exitError{exitUnavailable, fmt.Errorf("the store's directory cannot be made: %w", err)}
 		}
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, &exitError{exitUnavailable, fmt.Errorf("the store cannot be made: %w", err)}
+		}
+		if err := f.Close(); err != nil {
+			return nil, &exitError{exitUnavailable, fmt.Errorf("the store cannot be made: %w", err)}
+		}
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(file))
 	if err != nil {

@@ -35,8 +35,8 @@ removed. semel serve does this by itself.`,
 	return c
 }
 
-// pruneBatch is after how many removals the clock for progress is looked at.
-const pruneBatch = 2000
+// pruneReport is after how many removals the clock for progress is looked at.
+const pruneReport = 2000
 
 // prune prints its progress on standard error, so that long work is seen to be
 // alive and standard output stays what it is.
@@ -44,7 +44,7 @@ func (a *app) prune(ctx context.Context, store semel.Store, limit int) error {
 	var total semel.Pruned
 	told := time.Now()
 	for {
-		batch := min(pruneBatch, limit-max(total.Records, total.Results))
+		batch := min(pruneReport, limit-max(total.Records, total.Results))
 		p, err := store.Prune(ctx, batch)
 		total.Records += p.Records
 		total.Results += p.Results

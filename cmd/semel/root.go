@@ -22,7 +22,7 @@ type app struct {
 // run carries out one command line and returns the process's exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	a := &app{in: in, out: out, err: errs}
-	root := a.root() //nolint:contextcheck // cobra hands it to the commands
+	root := a.root() //nolint:contextcheck // cobra hands the context on
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -54,7 +54,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().StringVar(&a.store, "store", "", "where the keys are: a file, sqlite:FILE or memory: (default "+defaultStoreHelp+")")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON on standard output")
-	root.AddCommand(a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.configCommand(), a.demoCommand(), a.demoAPICommand(), a.versionCommand())
 	root.AddCommand(a.lsCommand(), a.showCommand(), a.settleCommand(), a.forgetCommand(), a.pruneCommand(), exitCodesTopic())
 	return root
 }

@@ -40,7 +40,7 @@ func readInput(file string, in io.Reader, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, &exitError{exitData, err}
 	case int64(len(data)) > limit:
-		return nil, &exitError{exitData, fmt.Errorf("%s is larger than %s", file, size(limit))}
+		return nil, &exitError{exitData, fmt.Errorf("%s is larger than %s", file, inBytes(limit))}
 	}
 	return data, nil
 }

@@ -19,11 +19,16 @@ func (a *app) versionCommand() *cobra.Command {
 				Go      string `json:"go"`
 				OS      string `json:"os"`
 				Arch    string `json:"arch"`
-			}{"(unknown)", runtime.Version(), runtime.GOOS, runtime.GOARCH}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				v.Version = info.Main.Version
-			}
+			}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 			return a.print(v, "semel %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
 		},
 	}
+}
+
+// version is that of the binary's module.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "(unknown)"
 }

@@ -1,6 +1,5 @@
 //go:build crashpoints
 
-// Package crash names the points at which a test may kill the process.
 package crash
 
 import (

@@ -1,0 +1,2 @@
+// Package sqlite runs the SQLite store on real drivers.
+package sqlite

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"text/tabwriter"
 
@@ -39,7 +39,7 @@ func (a *app) lsCommand() *cobra.Command {
 				limit = -1
 			}
 			return a.tool(c.Context(), func(store listed) error {
-				return a.list(records(c.Context(), store, filter, state), limit)
+				return a.list(c.Context(), store, filter, state, limit)
 			})
 		},
 	}
@@ -77,47 +77,44 @@ func newFilter(scope, state string) (semel.Filter, error) {
 	return f, nil
 }
 
-// records yields what f chooses, page by page. A held key that is in doubt is
-// in that state alone.
-func records(ctx context.Context, store semel.Lister, f semel.Filter, state string) iter.Seq2[*semel.Record, error] {
-	return func(yield func(*semel.Record, error) bool) {
-		for {
-			page, err := store.List(ctx, f)
-			if err != nil {
-				yield(nil, storeError(err))
-				return
+// each calls f with what the filter chooses, page by page, until f is false. A
+// held key that is in doubt is in that state alone.
+func each(ctx context.Context, store semel.Lister, filter semel.Filter, state string, f func(*semel.Record) bool) error {
+	for {
+		page, err := store.List(ctx, filter)
+		if err != nil {
+			return storeError(err)
+		}
+		for i := range page.Records {
+			rec := &page.Records[i]
+			if (state == "" || stateOf(rec) == state) && !f(rec) {
+				return nil
 			}
-			for i := range page.Records {
-				rec := &page.Records[i]
-				if (state == "" || stateOf(rec) == state) && !yield(rec, nil) {
-					return
-				}
-			}
-			if f.Cursor = page.Cursor; f.Cursor == "" {
-				return
-			}
+		}
+		if filter.Cursor = page.Cursor; filter.Cursor == "" {
+			return nil
 		}
 	}
 }
 
 // list prints at most limit records, and says so if there are more.
-func (a *app) list(recs iter.Seq2[*semel.Record, error], limit int) error {
+func (a *app) list(ctx context.Context, store semel.Lister, filter semel.Filter, state string, limit int) error {
 	var p printer = newTable(a.out)
 	if a.json {
 		p = &jsonList{w: a.out}
 	}
 	n, more := 0, false
-	for rec, err := range recs {
-		if err != nil {
-			return err
-		}
+	var broken error // of the output
+	err := each(ctx, store, filter, state, func(rec *semel.Record) bool {
 		if more = n == limit; more {
-			break
+			return false
 		}
 		n++
-		if err := p.record(rec); err != nil {
-			return err
-		}
+		broken = p.record(rec)
+		return broken == nil
+	})
+	if err := cmp.Or(err, broken); err != nil {
+		return err
 	}
 	if err := p.end(more); err != nil {
 		return err

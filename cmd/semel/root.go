@@ -54,7 +54,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().StringVar(&a.store, "store", "", "where the keys are: a file, sqlite:FILE or memory: (default "+defaultStoreHelp+")")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON on standard output")
-	root.AddCommand(a.serveCommand(), a.demoCommand(), a.demoAPICommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.configCommand(), a.demoCommand(), a.demoAPICommand(), a.versionCommand())
 	root.AddCommand(a.lsCommand(), a.showCommand(), a.settleCommand(), a.forgetCommand(), a.pruneCommand(), exitCodesTopic())
 	return root
 }

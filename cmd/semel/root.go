@@ -53,6 +53,6 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().StringVar(&a.store, "store", "", "where the keys are: a file, sqlite:FILE or memory: (default "+defaultStoreHelp+")")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON on standard output")
-	root.AddCommand(a.serveCommand(), a.demoCommand(), a.demoAPICommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.configCommand(), a.demoCommand(), a.demoAPICommand(), a.versionCommand())
 	return root
 }

@@ -1,6 +1,6 @@
 module github.com/semel-dev/semel/examples
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000

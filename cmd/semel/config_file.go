@@ -152,7 +152,7 @@ func (f *configFile) explain(err error) error {
 	}
 	var mismatch *yaml.TypeError
 	if errors.As(err, &mismatch) {
-		return f.at(mismatch.Token, "this is a %v, but %s is wanted", mismatch.SrcType, inWords(mismatch.DstType))
+		return f.at(mismatch.Token, "this is %s, but %s is wanted", inWords(mismatch.SrcType), inWords(mismatch.DstType))
 	}
 	var kind *yaml.UnexpectedNodeTypeError
 	if errors.As(err, &kind) {
@@ -165,7 +165,7 @@ func inWords(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
-	case reflect.Int:
+	case reflect.Int, reflect.Int64, reflect.Uint64:
 		return "a whole number"
 	case reflect.Slice:
 		return "a list"

@@ -22,7 +22,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 		days, rest = "0", given
 	}
 	n, err := strconv.ParseUint(days, 10, 32)
-	if err != nil || n > math.MaxInt64/uint64(day) {
+	if err != nil || n > math.MaxInt64/uint64(day) || given == "" {
 		return bad
 	}
 	var clock time.Duration

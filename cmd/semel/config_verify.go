@@ -32,7 +32,7 @@ func (c *config) verify() error {
 	var keeper *semel.Keeper
 	for i := range o.Routes {
 		if keeper, err = semel.New(memstore.New(), c.keeperOptions(&o.Routes[i].Options)); err != nil {
-			return &fault{fmt.Sprintf("routes[%d].pattern", i), err}
+			return &fault{fmt.Sprintf("routes[%d].window", i), err}
 		}
 	}
 	if keeper == nil {

@@ -45,8 +45,6 @@ func (m *scopeMaker) make(rule string, cookies []string) (httpkey.Scope, error) 
 		return nil, errors.New(scopeHelp)
 	case rule == "credential":
 		return credentialScope(m.secret, cookies), nil
-	case len(cookies) > 0:
-		return nil, fmt.Errorf("scope_cookies belong to the scope rule credential, not to %s", rule)
 	case rule == "public":
 		return func(*http.Request) (string, error) { return publicScope, nil }, nil
 	case rule == "cert" && !m.clientCA:

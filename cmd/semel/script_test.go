@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
+
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,8 +15,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
-
-var update = flag.Bool("update", false, "write the golden parts of scripts and the pages made from the commands anew")
 
 // TestMain makes this binary stand for the commands of the scripts: semel, and
 // seed, which fills a store.

@@ -132,7 +132,7 @@ func (s *server) prepare() error {
 	}
 	for i := range o.Routes {
 		if err := s.equip(&s.cfg.Routes[i], &o.Routes[i], secret); err != nil {
-			return s.cfg.explain(&fault{fmt.Sprintf("routes[%d].pattern", i), err})
+			return s.cfg.explain(&fault{fmt.Sprintf("routes[%d].window", i), err})
 		}
 	}
 	if statser, ok := s.store.Store.(semel.Statser); ok {

@@ -1,6 +1,6 @@
 module github.com/semel-dev/semel/internal/integration
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/dunglas/httpsfv v1.1.2

@@ -135,13 +135,13 @@ const (
 
 // sqliteFault tells contention from everything else, by code.
 func sqliteFault(err error) fault {
-	code, ok := resultCode(err)
+	r := findResult(err)
 	switch {
-	case !ok:
+	case r == nil:
 		return faultOther
-	case code == sqliteBusySnapshot:
+	case r.code == sqliteBusySnapshot:
 		return faultStale
-	case code&0xff == sqliteBusy, code&0xff == sqliteLocked:
+	case r.code&0xff == sqliteBusy, r.code&0xff == sqliteLocked:
 		return faultBusy
 	}
 	return faultOther

@@ -53,7 +53,7 @@ func BenchmarkMiddleware(b *testing.B) {
 				_, _ = io.WriteString(w, "ok")
 			})
 			guarded := httpkey.Middleware(keeper, byUser, nil)(bare)
-			r := httptest.NewRequest(http.MethodPost, "/orders?x=1", nil)
+			r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/orders?x=1", nil)
 			r.Header = http.Header{"Content-Type": {"application/json"}, "X-User": {"u"}, "Idempotency-Key": {"k"}}
 			var without, with time.Duration
 			timed(guarded, r, bb.body, &with) // for replays

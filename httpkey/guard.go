@@ -83,7 +83,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x.key = semel.Key{Scope: scope, ID: id}
 	if x.read() {
-		x.serve()
+		x.serve() //nolint:contextcheck // what is recorded outlives its client
 	}
 }
 
@@ -102,14 +102,14 @@ func keyProblem(err error) (slug, detail string) {
 
 // read takes in the body: a claim needs the whole fingerprint.
 func (x *exchange) read() bool {
-	limit := x.guard.opts.MaxRequest
+	limit := x.opts.MaxRequest
 	var err error
 	if x.r.ContentLength <= limit {
 		x.body, err = readAll(x.r.Body, x.r.ContentLength, limit)
 	}
 	var outer *http.MaxBytesError // of a http.MaxBytesHandler around this one
 	tooLarge := x.r.ContentLength > limit || int64(len(x.body)) > limit
-	if x.guard.opts.Shadow && (tooLarge || err != nil) {
+	if x.opts.Shadow && (tooLarge || err != nil) {
 		x.r.Body = rejoin(x.body, x.r.Body, err) // the handler meets an error where it would have
 	}
 	switch {
@@ -119,22 +119,22 @@ func (x *exchange) read() bool {
 		}
 		x.refuseTooLarge(limit)
 		return false
-	case err != nil && x.guard.opts.Shadow:
-		x.guard.next.ServeHTTP(x.w, x.r)
+	case err != nil && x.opts.Shadow:
+		x.next.ServeHTTP(x.w, x.r)
 		x.report(Ignored, "")
 		return false
 	case err != nil:
 		// The client broke off: nothing was claimed, and nobody listens.
 		panic(http.ErrAbortHandler)
 	}
-	x.fingerprint = fingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
+	x.fingerprint = fingerprint(x.r, x.opts.FingerprintFields, x.body)
 	return true
 }
 
 // refuseTooLarge also gives the connection up: net/http would otherwise wait for
 // more of the body before it sends the answer. HTTP/2 ends just the stream.
 func (x *exchange) refuseTooLarge(limit int64) {
-	if x.r.ProtoMajor == 1 && !x.guard.opts.Shadow {
+	if x.r.ProtoMajor == 1 && !x.opts.Shadow {
 		x.w.Header().Set("Connection", "close")
 	}
 	x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
@@ -153,7 +153,7 @@ func readAll(r io.Reader, announced, limit int64) ([]byte, error) {
 		}
 		n, err := r.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
-		if err == io.EOF { //nolint:errorlint // what the interface says
+		if err == io.EOF {
 			return b, nil
 		}
 		if err != nil {
@@ -194,16 +194,16 @@ func (x *exchange) echo(h http.Header) {
 
 // ignore passes a request on that is not guarded.
 func (x *exchange) ignore() {
-	if _, err := readKey(x.r.Header, keyFields, keyPolicy{}); !errors.Is(err, errKeyAbsent) || slices.Contains(x.guard.opts.Methods, x.r.Method) {
+	if _, err := readKey(x.r.Header, keyFields, keyPolicy{}); !errors.Is(err, errKeyAbsent) || slices.Contains(x.opts.Methods, x.r.Method) {
 		x.w.Header().Set(statusField, string(Ignored))
 	}
-	x.guard.next.ServeHTTP(x.w, x.r)
+	x.next.ServeHTTP(x.w, x.r)
 	x.report(Ignored, "")
 }
 
 // claimOptions are those of x's claim.
 func (x *exchange) claimOptions(wait time.Duration) *semel.ClaimOptions {
-	o := &x.guard.opts
+	o := &x.opts
 	c := &semel.ClaimOptions{
 		Fingerprint: x.fingerprint, Same: same,
 		Lease: o.Lease, Window: o.Window, ResultFor: min(o.ResultFor, o.Window), Wait: wait,
@@ -217,7 +217,7 @@ func (x *exchange) claimOptions(wait time.Duration) *semel.ClaimOptions {
 
 // wait returns how long x may wait for another request with its key.
 func (x *exchange) wait(crowd int) time.Duration {
-	o := &x.guard.opts
+	o := &x.opts
 	wait := o.Wait
 	if asked, ok := preferredWait(x.r.Header); ok {
 		wait = min(asked, o.MaxWait)

@@ -38,7 +38,7 @@ func (a *answer) encode() []byte {
 	if a.Ambiguous {
 		out[1] = 1
 	}
-	out = binary.AppendUvarint(out, uint64(max(0, a.Status))) //nolint:gosec // not negative
+	out = binary.AppendUvarint(out, uint64(max(0, a.Status)))
 	out = binary.AppendUvarint(out, uint64(len(a.Header)))
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		out = appendText(out, name)
@@ -92,12 +92,12 @@ type storedReader struct {
 // number reads a number of at most limit.
 func (r *storedReader) number(limit int) int {
 	n, size := binary.Uvarint(r.rest)
-	if r.failed || size <= 0 || n > uint64(limit) { //nolint:gosec // a limit is not negative
+	if r.failed || size <= 0 || n > uint64(limit) {
 		r.failed = true
 		return 0
 	}
 	r.rest = r.rest[size:]
-	return int(n) //nolint:gosec // at most limit
+	return int(n)
 }
 
 func (r *storedReader) text() string {

@@ -126,6 +126,7 @@ func FuzzAppend(f *testing.F) {
 
 // decode spells out what a text says, with numbers as written.
 func decode(t *testing.T, text []byte) string {
+	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var v any

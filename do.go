@@ -213,11 +213,11 @@ func (l *Lease) isFinishing() bool {
 	return l.finishing
 }
 
-// keepAlive renews the lease until ctx or the lease ends, and ends the work
-// when the lease is lost or, unless it is marked, when trust in it ends.
+// keepAlive renews the lease, from now until ctx or the lease ends, and ends the
+// work when the lease is lost or, unless it is marked, when trust in it ends.
 func (l *Lease) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) {
 	interval := l.claim.opts.Lease / 3
-	wait := interval
+	wait := time.Duration(0)
 	for pause(ctx, wait) {
 		err := l.renewInTrust(ctx)
 		left := l.trustLeft()

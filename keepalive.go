@@ -1,6 +1,9 @@
 package semel
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // KeepAlive renews the lease until stop is called, as [Keeper.Do] does, for
 // those who claim by themselves. The context that it returns ends with ctx, when
@@ -9,12 +12,16 @@ import "context"
 func (l *Lease) KeepAlive(ctx context.Context) (alive context.Context, stop func()) {
 	alive, cancel := context.WithCancelCause(ctx)
 	renewing := make(chan struct{})
-	go func() {
+	// Most work is over before its first renewal is due: no goroutine until then.
+	timer := time.AfterFunc(l.claim.opts.Lease/3, func() {
 		defer close(renewing)
 		l.keepAlive(alive, cancel)
-	}()
+	})
 	return alive, func() {
 		cancel(nil)
+		if timer.Stop() {
+			close(renewing)
+		}
 		<-renewing
 	}
 }

@@ -22,9 +22,9 @@ import (
 
 func byUser(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil }
 
-func start(t *testing.T, upstream string, o *semel.Options, r gateway.Route) *httptest.Server {
+func start(t *testing.T, upstream string, r gateway.Route) *httptest.Server {
 	t.Helper()
-	keeper, err := semel.New(memstore.New(), o)
+	keeper, err := semel.New(memstore.New(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func post(t *testing.T, url, key, body string) reply {
 	return reply{resp, string(b)}
 }
 
-func (r *reply) want(t *testing.T, status int, mark string) {
+func (r *reply) want(t *testing.T, mark string) {
 	t.Helper()
-	if r.StatusCode != status || r.Header.Get("Idempotency-Status") != mark {
-		t.Errorf("got %d %q %q, want %d %q", r.StatusCode, r.Header.Get("Idempotency-Status"), r.body, status, mark)
+	if r.StatusCode != http.StatusOK || r.Header.Get("Idempotency-Status") != mark {
+		t.Errorf("got %d %q %q, want 200 %q", r.StatusCode, r.Header.Get("Idempotency-Status"), r.body, mark)
 	}
 }
 
@@ -139,15 +139,15 @@ func TestTransportNeverSendsTwice(t *testing.T) {
 					}
 					return "", false
 				})
-				s := start(t, "http://"+up.Addr().String(), nil, gateway.Route{Forward: forward})
+				s := start(t, "http://"+up.Addr().String(), gateway.Route{Forward: forward})
 				r := post(t, s.URL, "k1", body)
-				r.want(t, 200, "executed")
+				r.want(t, "executed")
 				r = post(t, s.URL, "k2", body)
-				if r.StatusCode != 502 || !strings.Contains(r.body, "outcome-unknown") {
+				if r.StatusCode != http.StatusBadGateway || !strings.Contains(r.body, "outcome-unknown") {
 					t.Errorf("got %d %s", r.StatusCode, r.body)
 				}
 				r = post(t, s.URL, "k2", body)
-				if r.StatusCode != 409 || !strings.Contains(r.body, "outcome-unknown") {
+				if r.StatusCode != http.StatusConflict || !strings.Contains(r.body, "outcome-unknown") {
 					t.Errorf("retry: %d %s", r.StatusCode, r.body)
 				}
 				if n := up.executed.Load(); n != 2 {
@@ -185,7 +185,7 @@ func TestUpstreamFaults(t *testing.T) {
 			if tt.upstream == "" {
 				tt.upstream = "http://" + up.Addr().String()
 			}
-			s := start(t, tt.upstream, nil, gateway.Route{})
+			s := start(t, tt.upstream, gateway.Route{})
 			r := post(t, s.URL, "k", "{}")
 			if r.StatusCode != tt.first || !strings.Contains(r.body, tt.slug) {
 				t.Errorf("first: %d %s", r.StatusCode, r.body)
@@ -207,7 +207,7 @@ func TestBreaksOffInTheBody(t *testing.T) {
 	up := newScript(t, func(int64) (string, bool) {
 		return "HTTP/1.1 201 Created\r\nLocation: /c/7\r\nContent-Length: 100\r\n\r\npart", false
 	})
-	s := start(t, "http://"+up.Addr().String(), nil, gateway.Route{})
+	s := start(t, "http://"+up.Addr().String(), gateway.Route{})
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader("{}"))
 	req.Header.Set("Idempotency-Key", "k")
 	req.Header.Set("X-User", "u")
@@ -218,7 +218,7 @@ func TestBreaksOffInTheBody(t *testing.T) {
 		}
 	}
 	r := post(t, s.URL, "k", "{}")
-	if r.StatusCode != 409 || !strings.Contains(r.body, "result-unavailable") || r.Header.Get("Location") != "/c/7" {
+	if r.StatusCode != http.StatusConflict || !strings.Contains(r.body, "result-unavailable") || r.Header.Get("Location") != "/c/7" {
 		t.Errorf("retry: %d %v %s", r.StatusCode, r.Header, r.body)
 	}
 	if up.executed.Load() != 1 {
@@ -244,13 +244,13 @@ func TestProbeSettles(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	defer up.Close()
-	s := start(t, up.URL, nil, gateway.Route{Probe: &gateway.Probe{Path: "/find?key={key}&s={scope}"}})
+	s := start(t, up.URL, gateway.Route{Probe: &gateway.Probe{Path: "/find?key={key}&s={scope}"}})
 	r := post(t, s.URL, `"a b/&?"`, "{}")
-	if r.StatusCode != 502 {
+	if r.StatusCode != http.StatusBadGateway {
 		t.Fatalf("first: %d %s", r.StatusCode, r.body)
 	}
 	r = post(t, s.URL, `"a b/&?"`, "{}")
-	r.want(t, 200, "replayed")
+	r.want(t, "replayed")
 	if r.body != "charged" || posts.Load() != 1 {
 		t.Errorf("%q, %d posts", r.body, posts.Load())
 	}
@@ -266,9 +266,9 @@ func TestWhatTheUpstreamSees(t *testing.T) {
 		seen <- r
 	}))
 	defer up.Close()
-	s := start(t, up.URL+"/base", nil, gateway.Route{Pattern: "POST /v1/", Forward: gateway.ForwardDerived})
+	s := start(t, up.URL+"/base", gateway.Route{Pattern: "POST /v1/", Forward: gateway.ForwardDerived})
 	r := post(t, s.URL+"/v1//a%2Fb?q=1&q=2", "k", "body")
-	r.want(t, 200, "executed")
+	r.want(t, "executed")
 	if r.Header.Get("Idempotent-Replayed") != "" {
 		t.Error("the upstream forged a replay")
 	}
@@ -323,14 +323,14 @@ func TestLateAnswerHeals(t *testing.T) {
 		io.WriteString(w, "late")
 	}))
 	defer up.Close()
-	s := start(t, up.URL, nil, gateway.Route{Options: httpkey.Options{Answer: 50 * time.Millisecond, Wait: time.Minute}})
+	s := start(t, up.URL, gateway.Route{Options: httpkey.Options{Answer: 50 * time.Millisecond, Wait: time.Minute}})
 	r := post(t, s.URL, "k", "{}")
-	if r.StatusCode != 504 || !strings.Contains(r.body, "outcome-unknown") {
+	if r.StatusCode != http.StatusGatewayTimeout || !strings.Contains(r.body, "outcome-unknown") {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}
 	go func() { finish <- true }()
 	r = post(t, s.URL, "k", "{}")
-	r.want(t, 200, "replayed")
+	r.want(t, "replayed")
 	if r.body != "late" {
 		t.Error(r.body)
 	}

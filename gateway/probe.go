@@ -93,7 +93,7 @@ func (p *Probe) ask(ctx context.Context, client *http.Client, upstream *url.URL,
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxProbe+1))
 	if err != nil || len(body) > maxProbe {
 		// It happened; what to answer is lost.
-		return semel.Happened, nil, nil //nolint:nilerr // the finding stands without its body
+		return semel.Happened, nil, nil
 	}
 	result, err := httpkey.EncodeAnswer(resp.StatusCode, resp.Header, body)
 	return semel.Happened, result, err

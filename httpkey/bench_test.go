@@ -53,7 +53,7 @@ func BenchmarkMiddleware(b *testing.B) {
 				_, _ = io.WriteString(w, "ok")
 			})
 			guarded := httpkey.Middleware(keeper, byUser, nil)(bare)
-			r := httptest.NewRequest(http.MethodPost, "/orders?x=1", nil)
+			r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/orders?x=1", nil)
 			r.Header = http.Header{"Content-Type": {"application/json"}, "X-User": {"u"}, "Idempotency-Key": {"k"}}
 			var without, with time.Duration
 			timed(guarded, r, bb.body, &with) // for replays
@@ -74,5 +74,26 @@ func BenchmarkMiddleware(b *testing.B) {
 				timed(guarded, r, bb.body, &with)
 			})-testing.AllocsPerRun(200, func() { timed(bare, r, bb.body, &without) }), "added-allocs/op")
 		})
+	}
+}
+
+// BenchmarkCore is the share of the above that the Keeper takes: a claim, a
+// lease kept alive, a completion.
+func BenchmarkCore(b *testing.B) {
+	keeper, err := semel.New(memstore.New(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		lease, _, err := keeper.Claim(b.Context(), semel.Key{Scope: "u", ID: strconv.Itoa(i)}, &semel.ClaimOptions{Note: []byte("note")})
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, stop := lease.KeepAlive(b.Context())
+		stop()
+		if err := lease.Complete(b.Context(), []byte("ok")); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

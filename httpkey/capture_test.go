@@ -26,18 +26,18 @@ func TestMisuseOfTheWriter(t *testing.T) {
 	}{
 		{name: "writes nothing", h: func(http.ResponseWriter, *http.Request) {}, status: 200, mark: "replayed"},
 		{name: "two heads", h: func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(201)
-			w.WriteHeader(500)
+			w.WriteHeader(http.StatusCreated)
+			w.WriteHeader(http.StatusInternalServerError)
 			io.WriteString(w, "one")
 		}, status: 201, mark: "replayed", body: "one"},
 		{name: "fields after the head", h: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Link"] = []string{"a"}
-			w.WriteHeader(201)
+			w.WriteHeader(http.StatusCreated)
 			w.Header()["Link"][0] = "b"
 			w.Header().Set("Location", "/late")
 		}, status: 201, mark: "replayed"},
 		{name: "body of a 204", h: func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(204)
+			w.WriteHeader(http.StatusNoContent)
 			if n, err := io.WriteString(w, "body"); n != 0 || !errors.Is(err, http.ErrBodyNotAllowed) {
 				t.Errorf("%d, %v", n, err)
 			}
@@ -45,14 +45,14 @@ func TestMisuseOfTheWriter(t *testing.T) {
 		{name: "status that cannot be sent", h: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(1000) }, status: 409, slug: "outcome-unknown"},
 		{name: "no status at all", h: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(0) }, status: 409, slug: "outcome-unknown"},
 		{name: "informational first", h: func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(103)
-			w.WriteHeader(202)
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusAccepted)
 		}, status: 202, mark: "replayed"},
 		{name: "hijack", h: func(w http.ResponseWriter, _ *http.Request) {
 			if _, _, err := http.NewResponseController(w).Hijack(); !errors.Is(err, http.ErrNotSupported) {
 				t.Errorf("hijacked: %v", err)
 			}
-			w.WriteHeader(200)
+			w.WriteHeader(http.StatusOK)
 		}, status: 200, mark: "replayed"},
 		{name: "content", h: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusSeeOther)
@@ -136,7 +136,7 @@ func TestFieldsOfAReplay(t *testing.T) {
 			w.Header().Set(name, secret)
 		}
 		w.Header().Set("Connection", "x-named-by-connection")
-		w.WriteHeader(201)
+		w.WriteHeader(http.StatusCreated)
 	})
 	q := request{key: "k", header: http.Header{"Authorization": {"Bearer " + secret}, "Cookie": {secret}}, path: "/x"}
 	first, again := a.send(t, q), a.send(t, q)

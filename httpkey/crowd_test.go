@@ -70,7 +70,7 @@ func TestCrowd(t *testing.T) {
 	replayed := 0
 	for range 1 + waiters {
 		r := <-replies
-		if r.StatusCode != 200 || r.body != "done" {
+		if r.StatusCode != http.StatusOK || r.body != "done" {
 			t.Errorf("%d %q", r.StatusCode, r.body)
 		}
 		if r.Header.Get("Idempotent-Replayed") != "" {
@@ -113,13 +113,13 @@ func TestQuota(t *testing.T) {
 // An answer is not kept for ever; its key is known for longer, and does not run.
 func TestResultExpires(t *testing.T) {
 	a := serve(t, httpkey.Options{ResultFor: time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(201)
+		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, "secret")
 	})
 	first := a.send(t, request{key: "k"})
 	first.want(t, 201, "executed")
 	r := a.send(t, request{key: "k"})
-	for deadline := time.Now().Add(10 * time.Second); r.StatusCode == 201 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); r.StatusCode == http.StatusCreated && time.Now().Before(deadline); {
 		r = a.send(t, request{key: "k"})
 	}
 	r.wantProblem(t, 410, "result-expired")

@@ -45,8 +45,8 @@ type Note struct {
 }
 
 func (x *exchange) serve() {
-	crowd, leave := x.enter(x.key)
-	defer leave()
+	crowd := x.enter(x.key)
+	defer x.leave(x.key)
 	if x.opts.Shadow {
 		x.shadow()
 		return

@@ -1,6 +1,7 @@
 package httpkey
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"net/http"
@@ -76,7 +77,7 @@ func same(stored, given []byte) bool {
 	if !isFingerprint(stored) || !isFingerprint(given) {
 		return false
 	}
-	if string(stored[fpRawAt:fpCanonAt]) == string(given[fpRawAt:fpCanonAt]) {
+	if bytes.Equal(stored[fpRawAt:fpCanonAt], given[fpRawAt:fpCanonAt]) {
 		return true
 	}
 	canon := [sha256.Size]byte(stored[fpCanonAt:])
@@ -93,7 +94,7 @@ func differs(stored, given []byte) string {
 	}
 	for i, name := range fpPartNames {
 		at := len(fpVersion) + i*fpShort
-		if string(stored[at:at+fpShort]) != string(given[at:at+fpShort]) {
+		if !bytes.Equal(stored[at:at+fpShort], given[at:at+fpShort]) {
 			return name
 		}
 	}

@@ -2,6 +2,7 @@ package httpkey
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -28,7 +29,7 @@ func (p probe) print() []byte {
 		}
 		return s
 	}
-	r := httptest.NewRequest(or(p.method, "POST"), or(p.target, "/orders?a=1&b=2"), nil)
+	r := httptest.NewRequestWithContext(context.Background(), or(p.method, "POST"), or(p.target, "/orders?a=1&b=2"), nil)
 	r.Header = fields(p.header...)
 	if ct := or(p.contentType, "application/json"); ct != "none" {
 		r.Header.Set("Content-Type", ct)
@@ -370,7 +371,7 @@ func FuzzFingerprint(f *testing.F) {
 	f.Add("multipart/form-data; boundary=a", []byte("--a--"), []byte("--b--"))
 	f.Add("application/x+json;a", []byte(`{"a":1,"a":2}`), []byte(`{"a":2}`))
 	f.Fuzz(func(t *testing.T, ct string, a, b []byte) {
-		r := &http.Request{Method: "POST", URL: httptest.NewRequest("POST", "/", nil).URL, Header: http.Header{"Content-Type": {ct}}}
+		r := &http.Request{Method: http.MethodPost, URL: httptest.NewRequestWithContext(t.Context(), "POST", "/", nil).URL, Header: http.Header{"Content-Type": {ct}}}
 		fpA, fpB := fingerprint(r, nil, a), fingerprint(r, nil, b)
 		if !same(fpA, fingerprint(r, nil, a)) || len(fpA) != fpSize {
 			t.Fatal("a request is not the same as itself")
@@ -386,6 +387,7 @@ func FuzzFingerprint(f *testing.F) {
 
 // benchBodies are bodies of about 200 bytes and 2 kB, members out of order.
 func benchBodies(b *testing.B, run func(b *testing.B, body []byte)) {
+	b.Helper()
 	const item = `{"sku":"A-1023","quantity":2,"amount":"19.90"}`
 	for _, items := range []int{3, 41} {
 		body := []byte(`{"order":"ord_4711","customer":{"name":"Zoë","id":81},"items":[` +
@@ -398,9 +400,10 @@ func benchBodies(b *testing.B, run func(b *testing.B, body []byte)) {
 }
 
 func BenchmarkFingerprint(b *testing.B) {
-	r := httptest.NewRequest("POST", "/v1/orders?expand=items", nil)
+	r := httptest.NewRequestWithContext(b.Context(), "POST", "/v1/orders?expand=items", nil)
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
 	benchBodies(b, func(b *testing.B, body []byte) {
+		b.Helper()
 		for b.Loop() {
 			fingerprint(r, nil, body)
 		}
@@ -409,6 +412,7 @@ func BenchmarkFingerprint(b *testing.B) {
 
 func BenchmarkCanonicalDigest(b *testing.B) {
 	benchBodies(b, func(b *testing.B, body []byte) {
+		b.Helper()
 		for b.Loop() {
 			canon, ok := canonicalBody("application/json", body)
 			if !ok {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -84,7 +83,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x.key = semel.Key{Scope: scope, ID: id}
 	if x.read() {
-		x.serve()
+		x.serve() //nolint:contextcheck // what is recorded outlives its client
 	}
 }
 
@@ -103,14 +102,14 @@ func keyProblem(err error) (slug, detail string) {
 
 // read takes in the body: a claim needs the whole fingerprint.
 func (x *exchange) read() bool {
-	limit := min(x.guard.opts.MaxRequest, math.MaxInt64-1)
+	limit := x.opts.MaxRequest
 	var err error
 	if x.r.ContentLength <= limit {
-		x.body, err = readAll(io.LimitReader(x.r.Body, limit+1), x.r.ContentLength)
+		x.body, err = readAll(x.r.Body, x.r.ContentLength, limit)
 	}
 	var outer *http.MaxBytesError // of a http.MaxBytesHandler around this one
 	tooLarge := x.r.ContentLength > limit || int64(len(x.body)) > limit
-	if x.guard.opts.Shadow && (tooLarge || err != nil) {
+	if x.opts.Shadow && (tooLarge || err != nil) {
 		x.r.Body = rejoin(x.body, x.r.Body, err) // the handler meets an error where it would have
 	}
 	switch {
@@ -120,36 +119,48 @@ func (x *exchange) read() bool {
 		}
 		x.refuseTooLarge(limit)
 		return false
-	case err != nil && x.guard.opts.Shadow:
-		x.guard.next.ServeHTTP(x.w, x.r)
+	case err != nil && x.opts.Shadow:
+		x.next.ServeHTTP(x.w, x.r)
 		x.report(Ignored, "")
 		return false
 	case err != nil:
 		// The client broke off: nothing was claimed, and nobody listens.
 		panic(http.ErrAbortHandler)
 	}
-	x.fingerprint = fingerprint(x.r, x.guard.opts.FingerprintFields, x.body)
+	x.fingerprint = fingerprint(x.r, x.opts.FingerprintFields, x.body)
 	return true
 }
 
 // refuseTooLarge also gives the connection up: net/http would otherwise wait for
 // more of the body before it sends the answer. HTTP/2 ends just the stream.
 func (x *exchange) refuseTooLarge(limit int64) {
-	if x.r.ProtoMajor == 1 && !x.guard.opts.Shadow {
+	if x.r.ProtoMajor == 1 && !x.opts.Shadow {
 		x.w.Header().Set("Connection", "close")
 	}
 	x.problem("request-too-large", "A guarded request's body may have "+strconv.FormatInt(limit, 10)+" bytes.").refuse(Refused)
 }
 
-// readAll reads r to its end. A length that the client only announces is
-// believed up to a few pages.
-func readAll(r io.Reader, announced int64) ([]byte, error) {
-	if announced == 0 {
+// readAll reads r to its end, or until it has more than limit. A length that the
+// client only announces is believed up to a few pages.
+func readAll(r io.Reader, announced, limit int64) ([]byte, error) {
+	if r == http.NoBody {
 		return nil, nil
 	}
-	buf := bytes.NewBuffer(make([]byte, 0, min(max(announced, 0), 16<<10)+bytes.MinRead))
-	_, err := buf.ReadFrom(r)
-	return buf.Bytes(), err
+	b := make([]byte, 0, min(max(announced, 0), 16<<10)+bytes.MinRead)
+	for int64(len(b)) <= limit {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+	return b, nil
 }
 
 // rejoin puts what was read of a body back before its rest, or before the error
@@ -183,16 +194,16 @@ func (x *exchange) echo(h http.Header) {
 
 // ignore passes a request on that is not guarded.
 func (x *exchange) ignore() {
-	if _, err := readKey(x.r.Header, keyFields, keyPolicy{}); !errors.Is(err, errKeyAbsent) || slices.Contains(x.guard.opts.Methods, x.r.Method) {
+	if _, err := readKey(x.r.Header, keyFields, keyPolicy{}); !errors.Is(err, errKeyAbsent) || slices.Contains(x.opts.Methods, x.r.Method) {
 		x.w.Header().Set(statusField, string(Ignored))
 	}
-	x.guard.next.ServeHTTP(x.w, x.r)
+	x.next.ServeHTTP(x.w, x.r)
 	x.report(Ignored, "")
 }
 
 // claimOptions are those of x's claim.
 func (x *exchange) claimOptions(wait time.Duration) *semel.ClaimOptions {
-	o := &x.guard.opts
+	o := &x.opts
 	c := &semel.ClaimOptions{
 		Fingerprint: x.fingerprint, Same: same,
 		Lease: o.Lease, Window: o.Window, ResultFor: min(o.ResultFor, o.Window), Wait: wait,
@@ -206,7 +217,7 @@ func (x *exchange) claimOptions(wait time.Duration) *semel.ClaimOptions {
 
 // wait returns how long x may wait for another request with its key.
 func (x *exchange) wait(crowd int) time.Duration {
-	o := &x.guard.opts
+	o := &x.opts
 	wait := o.Wait
 	if asked, ok := preferredWait(x.r.Header); ok {
 		wait = min(asked, o.MaxWait)
@@ -235,26 +246,38 @@ func preferredWait(h http.Header) (time.Duration, bool) {
 	return 0, false
 }
 
-// enter counts the requests of this process that use one key.
-func (g *guard) enter(key semel.Key) (crowd int, leave func()) {
+// enter counts the requests of this process that use one key, until they leave.
+func (g *guard) enter(key semel.Key) (crowd int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.crowds[key]++
-	return g.crowds[key], func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if g.crowds[key]--; g.crowds[key] == 0 {
-			delete(g.crowds, key)
-		}
+	return g.crowds[key]
+}
+
+func (g *guard) leave(key semel.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.crowds[key]--; g.crowds[key] == 0 {
+		delete(g.crowds, key)
 	}
 }
+
+// opaque is a body that was read before, in a form of which net/http knows
+// neither the length nor how to begin it anew.
+type opaque struct{ bytes bytes.Reader }
+
+// Read implements io.Reader.
+func (o *opaque) Read(p []byte) (int, error) { return o.bytes.Read(p) }
+
+// Close implements io.Closer.
+func (*opaque) Close() error { return nil }
 
 // request is what the handler gets: the body again, in a form that no transport
 // can rewind. net/http would otherwise send a request a second time by itself
 // when it carries an idempotency key and its connection breaks.
 func (x *exchange) request(ctx context.Context) *http.Request {
 	r := x.r.Clone(ctx)
-	r.Body = io.NopCloser(struct{ io.Reader }{bytes.NewReader(x.body)})
+	r.Body = &opaque{*bytes.NewReader(x.body)}
 	r.ContentLength = int64(len(x.body))
 	r.TransferEncoding = nil
 	r.GetBody = nil

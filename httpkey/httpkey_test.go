@@ -216,7 +216,7 @@ func TestRefusals(t *testing.T) {
 	if a.runs.Load() != 1 {
 		t.Errorf("ran %d times", a.runs.Load())
 	}
-	if r := a.send(t, request{key: long}); r.StatusCode != 200 {
+	if r := a.send(t, request{key: long}); r.StatusCode != http.StatusOK {
 		t.Errorf("a key of 255 bytes: %d", r.StatusCode)
 	}
 }
@@ -407,14 +407,14 @@ func TestAnswerNotKept(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"too large": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "/things/7")
-			w.WriteHeader(201)
+			w.WriteHeader(http.StatusCreated)
 			for range 50 {
 				io.WriteString(w, strings.Repeat("x", 1000))
 			}
 		},
 		"streamed": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "/things/7")
-			w.WriteHeader(201)
+			w.WriteHeader(http.StatusCreated)
 			w.(http.Flusher).Flush()
 			io.WriteString(w, strings.Repeat("x", 50_000))
 		},
@@ -450,7 +450,7 @@ func TestPanics(t *testing.T) {
 	}{
 		{"before the head", func(http.ResponseWriter, *http.Request) { panic("boom") }, httpkey.Options{}, 409, "outcome-unknown"},
 		{"abort after the head", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(201)
+			w.WriteHeader(http.StatusCreated)
 			panic(http.ErrAbortHandler)
 		}, httpkey.Options{}, 409, "result-unavailable"},
 		{"no effect", func(w http.ResponseWriter, _ *http.Request) {
@@ -494,7 +494,7 @@ func TestStoreDown(t *testing.T) {
 		a := &api{keeper: keeper}
 		a.Server = httptest.NewServer(httpkey.Middleware(keeper, byUser, &httpkey.Options{FailOpen: open})(
 			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { a.runs.Add(1) })))
-		defer a.Close()
+		t.Cleanup(a.Close)
 		r := a.send(t, request{key: "k"})
 		if open {
 			r.want(t, 200, "bypassed")

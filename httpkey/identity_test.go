@@ -27,7 +27,7 @@ func TestFormsOfOneKey(t *testing.T) {
 		{"X-Idempotency-Key", `"a\"b"`, 3},
 	} {
 		r := a.send(t, request{header: http.Header{tt.field: {tt.value}}})
-		if r.StatusCode != 200 || a.runs.Load() != tt.runs {
+		if r.StatusCode != http.StatusOK || a.runs.Load() != tt.runs {
 			t.Errorf("%s: %s: %d, ran %d times, want %d", tt.field, tt.value, r.StatusCode, a.runs.Load(), tt.runs)
 		}
 		// The client recognises its key, whatever it called the field.
@@ -69,7 +69,7 @@ func TestKeysThroughTheServer(t *testing.T) {
 		for _, key := range []string{strings.Repeat("a", n), strings.Repeat(random, n/len(random)+1)[:n]} {
 			r := a.send(t, request{key: key})
 			if n <= 255 {
-				if r.StatusCode != 200 {
+				if r.StatusCode != http.StatusOK {
 					t.Errorf("%d bytes: %d %q", n, r.StatusCode, r.body)
 				}
 			} else {
@@ -82,7 +82,7 @@ func TestKeysThroughTheServer(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"../../etc/passwd", "%00", "${jndi:x}", "<script>"} {
-		if r := a.send(t, request{key: key}); r.StatusCode != 200 {
+		if r := a.send(t, request{key: key}); r.StatusCode != http.StatusOK {
 			t.Errorf("%q is visible ASCII: %d", key, r.StatusCode)
 		}
 	}
@@ -163,7 +163,7 @@ func TestAmendedRequest(t *testing.T) {
 	const secret = "the first one's answer"
 	a := serve(t, httpkey.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/secret/7")
-		w.WriteHeader(201)
+		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, secret)
 	})
 	a.send(t, request{key: "k", body: `{"street":"A"}`})

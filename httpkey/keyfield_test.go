@@ -29,6 +29,7 @@ type keyCase struct {
 }
 
 func (c keyCase) run(t *testing.T) {
+	t.Helper()
 	got, err := readKey(c.h, keyNames, c.p)
 	if got != c.want || !errors.Is(err, c.err) {
 		t.Errorf("readKey(%v) = %q, %v; want %q, %v", c.h, got, err, c.want, c.err)

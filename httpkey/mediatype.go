@@ -14,6 +14,9 @@ type contentType struct {
 	text  []byte // the compared form
 }
 
+// plainJSON is the compared form of the commonest type.
+var plainJSON = []byte("mapplication/json")
+
 // readContentType brings the value of a Content-Type field into the compared
 // form: type, subtype and names of parameters in lower case, parameters in
 // order of their names. Two of them are left out: the boundary of a multipart
@@ -23,7 +26,7 @@ type contentType struct {
 // say. A value that is not well formed is compared as it stands.
 func readContentType(value string) contentType {
 	if value == "application/json" { // by far the commonest, so not through the parser
-		return contentType{media: value, text: []byte("m" + value)}
+		return contentType{media: value, text: plainJSON}
 	}
 	media, params, err := mime.ParseMediaType(value)
 	if err != nil {

@@ -113,7 +113,7 @@ func checkExample(t *testing.T, slug, page string) {
 
 func readPage(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(name) //nolint:gosec // a page of this repository
+	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}

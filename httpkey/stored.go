@@ -38,7 +38,7 @@ func (a *answer) encode() []byte {
 	if a.Ambiguous {
 		out[1] = 1
 	}
-	out = binary.AppendUvarint(out, uint64(max(0, a.Status))) //nolint:gosec // not negative
+	out = binary.AppendUvarint(out, uint64(max(0, a.Status)))
 	out = binary.AppendUvarint(out, uint64(len(a.Header)))
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		out = appendText(out, name)
@@ -92,12 +92,12 @@ type storedReader struct {
 // number reads a number of at most limit.
 func (r *storedReader) number(limit int) int {
 	n, size := binary.Uvarint(r.rest)
-	if r.failed || size <= 0 || n > uint64(limit) { //nolint:gosec // a limit is not negative
+	if r.failed || size <= 0 || n > uint64(limit) {
 		r.failed = true
 		return 0
 	}
 	r.rest = r.rest[size:]
-	return int(n) //nolint:gosec // at most limit
+	return int(n)
 }
 
 func (r *storedReader) text() string {
@@ -141,16 +141,20 @@ func mayStore(name string) bool {
 // keep returns the fields of h that are stored with an answer of this status.
 func keep(h http.Header, status int, extra []string) http.Header {
 	kept := make(http.Header)
-	names := storedFields
-	if status >= 300 && status < 500 {
-		names = append(slices.Clip(names), "Retry-After")
-	}
 	perConnection := connectionFields(h)
-	for _, name := range append(slices.Clip(names), extra...) {
-		name = textproto.CanonicalMIMEHeaderKey(name)
+	take := func(name string) {
 		if values := h[name]; len(values) > 0 && !perConnection[name] {
 			kept[name] = slices.Clone(values)
 		}
+	}
+	for _, name := range storedFields {
+		take(name)
+	}
+	if status >= 300 && status < 500 {
+		take("Retry-After")
+	}
+	for _, name := range extra {
+		take(textproto.CanonicalMIMEHeaderKey(name))
 	}
 	return kept
 }
@@ -158,8 +162,11 @@ func keep(h http.Header, status int, extra []string) http.Header {
 // connectionFields are the fields that the answer itself declares to belong to
 // its connection.
 func connectionFields(h http.Header) map[string]bool {
-	named := make(map[string]bool)
+	var named map[string]bool
 	for _, line := range h["Connection"] {
+		if named == nil {
+			named = make(map[string]bool)
+		}
 		for name := range strings.SplitSeq(line, ",") {
 			named[textproto.CanonicalMIMEHeaderKey(textproto.TrimString(name))] = true
 		}

@@ -54,8 +54,15 @@ func (c *wire) write(t *testing.T, s string) {
 	}
 }
 
+// wireAnswer is what an answer says beside its body.
+type wireAnswer struct {
+	StatusCode       int
+	Header, Trailer  http.Header
+	TransferEncoding []string
+}
+
 // answer reads one answer to its end, by its framing.
-func (c *wire) answer(t *testing.T) (*http.Response, string) {
+func (c *wire) answer(t *testing.T) (wireAnswer, string) {
 	t.Helper()
 	resp, err := http.ReadResponse(c.in, &http.Request{Method: http.MethodPost})
 	if err != nil {
@@ -66,18 +73,21 @@ func (c *wire) answer(t *testing.T) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(body)
+	return wireAnswer{resp.StatusCode, resp.Header, resp.Trailer, resp.TransferEncoding}, string(body)
 }
 
 // C017: empty and bodiless answers break the replay (ikyriak/IdempotentAPI#21):
 // each answer ends where it says, so that the next on its connection can be read.
 func TestConnectionStaysUsable(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
-		"204":            func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
-		"204, with body": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204); io.WriteString(w, "x") },
+		"204": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+		"204, with body": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+			io.WriteString(w, "x")
+		},
 		"304": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Etag", `"1"`)
-			w.WriteHeader(304)
+			w.WriteHeader(http.StatusNotModified)
 		},
 		"empty":       func(http.ResponseWriter, *http.Request) {},
 		"length zero": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "0") },
@@ -98,12 +108,12 @@ func TestConnectionStaysUsable(t *testing.T) {
 				c.write(t, body)
 				resp, got := c.answer(t)
 				if body == "2" {
-					if resp.StatusCode != 422 {
+					if resp.StatusCode != http.StatusUnprocessableEntity {
 						t.Errorf("other request: %d", resp.StatusCode)
 					}
 					continue
 				}
-				if resp.StatusCode == 204 || resp.StatusCode == 304 {
+				if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
 					if len(resp.Header["Content-Length"]) > 0 || len(resp.Header["Content-Encoding"]) > 0 || len(resp.TransferEncoding) > 0 {
 						t.Errorf("%d has %v", resp.StatusCode, resp.Header)
 					}
@@ -140,11 +150,11 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	}
 	c := dial(t, a)
 	c.head(t, "k", "Expect: 100-continue", "Content-Length: 4")
-	if resp, _ := c.answer(t); resp.StatusCode != 100 {
+	if resp, _ := c.answer(t); resp.StatusCode != http.StatusContinue {
 		t.Fatalf("%d", resp.StatusCode)
 	}
 	c.write(t, "body")
-	if resp, body := c.answer(t); resp.StatusCode != 200 || body != "body" {
+	if resp, body := c.answer(t); resp.StatusCode != http.StatusOK || body != "body" {
 		t.Errorf("%d %q", resp.StatusCode, body)
 	}
 	if a.runs.Load() != 1 {
@@ -163,7 +173,7 @@ func TestControlBytesInKeys(t *testing.T) {
 		for _, form := range []string{"a%sb", `"a%sb"`} {
 			c := dial(t, a)
 			c.head(t, fmt.Sprintf(form, string([]byte{byte(b)})), "Content-Length: 0")
-			if resp, body := c.answer(t); resp.StatusCode != 400 {
+			if resp, body := c.answer(t); resp.StatusCode != http.StatusBadRequest {
 				t.Errorf("%#x: %d %s", b, resp.StatusCode, body)
 			}
 			c.Close()
@@ -172,7 +182,7 @@ func TestControlBytesInKeys(t *testing.T) {
 	for _, key := range []string{"a\tb", "a\rb", "a\r\n b"} {
 		c := dial(t, a)
 		c.head(t, key, "Content-Length: 0")
-		if resp, body := c.answer(t); resp.StatusCode != 400 {
+		if resp, body := c.answer(t); resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d %s", key, resp.StatusCode, body)
 		}
 	}
@@ -191,7 +201,7 @@ func TestChunkedBody(t *testing.T) {
 	c := dial(t, a)
 	c.head(t, "k", "Transfer-Encoding: chunked")
 	c.write(t, "5\r\n12345\r\n5\r\n67890\r\n0\r\n\r\n")
-	if resp, body := c.answer(t); resp.StatusCode != 200 || body != "1234567890" {
+	if resp, body := c.answer(t); resp.StatusCode != http.StatusOK || body != "1234567890" {
 		t.Errorf("%d %q", resp.StatusCode, body)
 	}
 	c.head(t, "k", "Content-Length: 10") // the same body, framed otherwise
@@ -201,7 +211,7 @@ func TestChunkedBody(t *testing.T) {
 	}
 	c.head(t, "l", "Transfer-Encoding: chunked")
 	c.write(t, "b\r\n12345678901\r\n") // and it does not end
-	if resp, _ := c.answer(t); resp.StatusCode != 413 {
+	if resp, _ := c.answer(t); resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d", resp.StatusCode)
 	}
 	if _, err := a.keeper.Get(t.Context(), semel.Key{Scope: "u", ID: "l"}); !errors.Is(err, semel.ErrNotFound) {
@@ -288,7 +298,7 @@ func TestInformationalAnswersAndTrailersStop(t *testing.T) {
 	for range 2 {
 		c.head(t, "k", "Content-Length: 0", "TE: trailers")
 		resp, body := c.answer(t)
-		if resp.StatusCode != 200 || body != "body" || resp.Trailer.Get("X-Sum")+resp.Trailer.Get("X-Other")+resp.Header.Get("X-Sum") != "" {
+		if resp.StatusCode != http.StatusOK || body != "body" || resp.Trailer.Get("X-Sum")+resp.Trailer.Get("X-Other")+resp.Header.Get("X-Sum") != "" {
 			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Trailer)
 		}
 	}

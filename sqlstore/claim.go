@@ -42,12 +42,13 @@ func (s *Store) claim(ctx context.Context, req *semel.Request) (semel.Answer, er
 		if !answer.Won {
 			return answer, nil
 		}
+		var after rules.Row
 		var won bool
 		err = s.inTurn(ctx, func() (err error) {
 			if answer.Again {
-				row, won, err = s.extend(ctx, req)
+				after, won, err = s.extend(ctx, req)
 			} else {
-				row, won, err = s.d.put(ctx, s.db, &row, &record{Row: next, life: req.Lease})
+				after, won, err = s.d.put(ctx, s.db, &row, &record{Row: next, life: req.Lease})
 			}
 			return err
 		})
@@ -55,7 +56,10 @@ func (s *Store) claim(ctx context.Context, req *semel.Request) (semel.Answer, er
 			return semel.Answer{}, err
 		}
 		if won {
-			answer.Record = row.Seen(row.Now)
+			answer.Record = after.Seen(after.Now)
+			if answer.Before.Token != 0 {
+				answer.Before = row.Seen(after.Now)
+			}
 			return answer, nil
 		}
 	}
@@ -87,8 +91,10 @@ func (d *dialect) put(ctx context.Context, q querier, seen *rules.Row, next *rec
 	if seen.Token == 0 {
 		return one(ctx, q, key, d.insert, args...)
 	}
-	args = append(args, next.Created.Equal(seen.Created),
-		int64(seen.Token), int64(seen.State), seen.Doubted, seen.Until.UnixMicro(), seen.Note != nil)
+	// Whether seen has expired is decided anew, by the time of the write: it may
+	// have had to wait.
+	args[5] = int64(seen.Token)
+	args = append(args, int64(seen.State), seen.Doubted, seen.Until.UnixMicro(), seen.Note != nil)
 	return one(ctx, q, key, d.take, args...)
 }
 

@@ -1,39 +1,37 @@
 package sqlstore
 
-import "reflect"
+import (
+	"errors"
+	"reflect"
+)
 
-// resultCode finds SQLite's result code, extended where the driver has it, in
-// err's tree.
-func resultCode(err error) (int, bool) {
-	_, code, ok := coded(err)
-	return code, ok
+// resultError is a driver's own error, and SQLite's result code in it, extended
+// where the driver has it.
+type resultError struct {
+	error
+	code int
 }
 
-// coded finds the driver's own error in err's tree, and its code. No driver is
-// imported, and none of them shares a type with another: one has a method Code
-// that returns an int, one a method ExtendedCode that returns a type of its
-// own (and is the bare extended code where there is no text), one a field
+// findResult finds the driver's error in err's tree; nil if there is none. No
+// driver is imported, and none of them shares a type with another: one has a
+// method Code that returns an int, one a method ExtendedCode that returns a type
+// of its own (and is the bare extended code where there is no text), one a field
 // ExtendedCode.
-func coded(err error) (error, int, bool) {
-	for err != nil {
-		if code, ok := codeOf(err); ok {
-			return err, code, true
-		}
-		switch x := err.(type) {
-		case interface{ Unwrap() error }:
-			err = x.Unwrap()
-		case interface{ Unwrap() []error }:
-			for _, e := range x.Unwrap() {
-				if own, code, ok := coded(e); ok {
-					return own, code, true
-				}
+func findResult(err error) *resultError {
+	if err == nil {
+		return nil
+	}
+	if code, ok := codeOf(err); ok {
+		return &resultError{err, code}
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range many.Unwrap() {
+			if r := findResult(e); r != nil {
+				return r
 			}
-			return nil, 0, false
-		default:
-			return nil, 0, false
 		}
 	}
-	return nil, 0, false
+	return findResult(errors.Unwrap(err))
 }
 
 func codeOf(err error) (int, bool) {
@@ -44,7 +42,7 @@ func codeOf(err error) (int, bool) {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		return 0, false
 	}
-	// A constant name, so that the linker still drops unused methods.
+	// Constant names, so that the linker still drops unused methods.
 	if m := v.MethodByName("ExtendedCode"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
 		return integer(m.Call(nil)[0])
 	}

@@ -15,15 +15,15 @@ import (
 // taken from the driver's own error, after the code has matched, and compared
 // as a whole.
 func IsDuplicate(err error, constraint string) bool {
-	own, code, ok := coded(err)
-	if !ok || (code != sqliteUnique && code != sqlitePrimaryKey && code != sqliteRowID) {
+	own := findResult(err)
+	if own == nil || (own.code != sqliteUnique && own.code != sqlitePrimaryKey && own.code != sqliteRowID) {
 		return false
 	}
 	_, text, ok := strings.Cut(own.Error(), "UNIQUE constraint failed: ")
 	if !ok {
 		return false
 	}
-	text = strings.TrimSuffix(text, " ("+strconv.Itoa(code)+")") // one driver's habit
+	text = strings.TrimSuffix(text, " ("+strconv.Itoa(own.code)+")") // one driver's habit
 	if name, ok := strings.CutPrefix(text, "index '"); ok {
 		return strings.EqualFold(name, constraint+"'")
 	}

@@ -64,11 +64,11 @@ func Migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	}
 	for {
 		var done bool
-		err := patiently(ctx, time.Minute, d.own, func() (err error) {
-			if err = d.modern(ctx, db); err != nil {
-				return err
+		err := patiently(ctx, time.Minute, d.own, func() error {
+			err := d.modern(ctx, db)
+			if err == nil {
+				done, err = d.migrateStep(ctx, db, texts)
 			}
-			done, err = d.migrateStep(ctx, db, texts)
 			return err
 		})
 		if err != nil {
@@ -87,7 +87,7 @@ func (d *dialect) migrateStep(ctx context.Context, db *sql.DB, texts []string) (
 	if err != nil {
 		return false, err
 	}
-	defer conn.Close()
+	defer func() { err = errors.Join(err, conn.Close()) }()
 	if _, err := conn.ExecContext(ctx, d.lock); err != nil {
 		return false, err
 	}

@@ -11,21 +11,27 @@ import (
 // the connections.
 type prepared struct {
 	*sql.DB
-	stmts sync.Map // by text; *sql.Stmt
+	mu    sync.RWMutex
+	stmts map[string]*sql.Stmt // by text
 }
 
 // QueryContext is that of a prepared statement.
 func (p *prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if s, ok := p.stmts.Load(query); ok {
-		return s.(*sql.Stmt).QueryContext(ctx, args...)
+	p.mu.RLock()
+	stmt := p.stmts[query]
+	p.mu.RUnlock()
+	if stmt != nil {
+		return stmt.QueryContext(ctx, args...)
 	}
-	s, err := p.PrepareContext(ctx, query)
+	stmt, err := p.PrepareContext(ctx, query) //nolint:sqlclosecheck // kept, and closed with its connections
 	if err != nil {
 		return nil, err
 	}
-	if first, loaded := p.stmts.LoadOrStore(query, s); loaded {
-		s.Close()
-		s = first.(*sql.Stmt)
+	p.mu.Lock()
+	if p.stmts == nil {
+		p.stmts = make(map[string]*sql.Stmt)
 	}
-	return s.QueryContext(ctx, args...)
+	p.stmts[query] = stmt // one that was faster goes on until its connections close
+	p.mu.Unlock()
+	return stmt.QueryContext(ctx, args...)
 }

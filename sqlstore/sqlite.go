@@ -36,13 +36,13 @@ SELECT ?1, ?2, ?3, ?4, ?5, max(c.now, m.pruned + 1), ?6, 0, ?7, 0, ?8,
 FROM semel_clock AS c, semel_meta AS m WHERE true
 ON CONFLICT (digest) DO NOTHING` + returning,
 	take: `UPDATE semel SET state = ?4, prior = ?5, token = max(token + 1, c.now, m.pruned + 1),
-	attempts = ?6, attempt = ?7, doubted = 0, recovered = ?8,
-	created = CASE WHEN ?21 THEN created ELSE c.now END, until = c.now + ?9, keep = ?10, not_before = 0,
+	attempts = CASE WHEN state <> 1 AND until <= c.now THEN 1 ELSE attempts + 1 END, attempt = ?7, doubted = 0, recovered = ?8,
+	created = CASE WHEN state <> 1 AND until <= c.now THEN c.now ELSE created END, until = c.now + ?9, keep = ?10, not_before = 0,
 	result_until = CASE WHEN ?11 > 0 THEN c.now + ?11 ELSE 0 END, prune_after = ((c.now + ?9 + ?10) / ?12 + 1) * ?12,
 	fingerprint = ?13, note = ?14, result = ?15, kept = ?16, size = ?17, source = ?18, who = ?19, why = ?20
 FROM semel_clock AS c, semel_meta AS m
 WHERE digest = ?1 AND scope = ?2 AND id = ?3
-	AND token = ?22 AND state = ?23 AND doubted = ?24 AND until = ?25 AND (note IS NOT NULL) = ?26` + returning,
+	AND token = ?6 AND state = ?21 AND doubted = ?22 AND until = ?23 AND (note IS NOT NULL) = ?24` + returning,
 	again: `UPDATE semel SET until = max(until, c.now + ?5) FROM semel_clock AS c
 WHERE digest = ?1 AND scope = ?2 AND id = ?3 AND attempt = ?4 AND state = 1 AND doubted = 0` + returning,
 	hold: `UPDATE semel SET until = max(until, c.now + ?5), note = coalesce(?6, note) FROM semel_clock AS c
@@ -135,13 +135,13 @@ const (
 
 // sqliteFault tells contention from everything else, by code.
 func sqliteFault(err error) fault {
-	code, ok := resultCode(err)
+	r := findResult(err)
 	switch {
-	case !ok:
+	case r == nil:
 		return faultOther
-	case code == sqliteBusySnapshot:
+	case r.code == sqliteBusySnapshot:
 		return faultStale
-	case code&0xff == sqliteBusy, code&0xff == sqliteLocked:
+	case r.code&0xff == sqliteBusy, r.code&0xff == sqliteLocked:
 		return faultBusy
 	}
 	return faultOther

@@ -84,7 +84,7 @@ func pruneChooses(e *env) {
 			e.change(rec, complete("result"))
 		}
 	}
-	e.advance(lease + keep)
+	e.advance(lease + keep + coarse(lease+keep))
 	equal(e, "Records pruned", e.prune(1000).Records, n*2/3)
 	for i := range n {
 		equal(e, fmt.Sprint(i, " is gone"), e.gone(fmt.Sprint(i)), i%3 != 0)

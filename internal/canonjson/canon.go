@@ -27,13 +27,17 @@ const MaxDepth = 200
 // false and the bytes appended mean nothing. It takes time n log n, at worst,
 // in the length of text.
 func Append(dst, text []byte) (out []byte, ok bool) {
-	// Room for an ordinary request, so that the slices need not grow.
+	// Room for an ordinary request in one piece, so that the slices need not grow.
+	var room struct {
+		objects        [8]object
+		members, stack [16]member
+	}
 	s := scanner{
 		src:     text,
 		text:    make([]byte, 0, len(text)),
-		objects: make([]object, 0, 8),
-		members: make([]member, 0, 16),
-		stack:   make([]member, 0, 16),
+		objects: room.objects[:0],
+		members: room.members[:0],
+		stack:   room.stack[:0],
 	}
 	s.blanks()
 	if !s.value(0) {

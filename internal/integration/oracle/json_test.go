@@ -48,6 +48,7 @@ func FuzzCanonicalJSON(f *testing.F) {
 // check returns the canonical form of text, if it has one, after asking
 // jsontext whether it should.
 func check(t *testing.T, text []byte) ([]byte, bool) {
+	t.Helper()
 	own, ok := canonjson.Append(nil, text)
 	depth, err := read(text)
 	if want := err == nil && depth <= canonjson.MaxDepth; ok != want {
@@ -75,6 +76,7 @@ func read(text []byte) (depth int, err error) {
 
 // format gives text the form that jsontext finds for it, numbers as written.
 func format(t *testing.T, text []byte) []byte {
+	t.Helper()
 	v := jsontext.Value(bytes.Clone(text))
 	err := v.Format(
 		jsontext.ReorderRawObjects(true),

@@ -23,7 +23,7 @@ func BenchmarkClaim(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", driver, claimants), func(b *testing.B) {
 				f := fresh(b, driver)
 				f.db.SetMaxIdleConns(64)
-				if _, err := f.db.Exec(handWritten); err != nil {
+				if _, err := f.db.ExecContext(b.Context(), handWritten); err != nil {
 					b.Fatal(err)
 				}
 				var n atomic.Int64
@@ -33,7 +33,7 @@ func BenchmarkClaim(b *testing.B) {
 					writers <- struct{}{}
 					defer func() { <-writers }()
 					d := key(fmt.Sprint(n.Add(1))).Digest()
-					res, err := f.db.Exec(`INSERT INTO processed (digest, at) VALUES (?, unixepoch()) ON CONFLICT DO NOTHING`, d[:])
+					res, err := f.db.ExecContext(b.Context(), `INSERT INTO processed (digest, at) VALUES (?, unixepoch()) ON CONFLICT DO NOTHING`, d[:])
 					if err == nil {
 						if won, _ := res.RowsAffected(); won != 1 {
 							err = fmt.Errorf("lost")

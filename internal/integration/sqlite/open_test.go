@@ -33,55 +33,55 @@ type fixture struct {
 }
 
 // open opens the store in the file at path and creates what is missing.
-func open(t testing.TB, driver, path string) *fixture {
-	t.Helper()
-	db := openDB(t, driver, source(path))
-	if err := sqlstore.Migrate(t.Context(), db, sqlstore.SQLite); err != nil {
-		t.Fatal(err)
+func open(tb testing.TB, driver, path string) *fixture {
+	tb.Helper()
+	db := openDB(tb, driver, source(path))
+	if err := sqlstore.Migrate(tb.Context(), db, sqlstore.SQLite); err != nil {
+		tb.Fatal(err)
 	}
-	s, err := sqlstore.New(t.Context(), db, sqlstore.SQLite, nil)
+	s, err := sqlstore.New(tb.Context(), db, sqlstore.SQLite, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &fixture{s, db, driver, path}
 }
 
-func openDB(t testing.TB, driver, source string) *sql.DB {
-	t.Helper()
+func openDB(tb testing.TB, driver, source string) *sql.DB {
+	tb.Helper()
 	db, err := sql.Open(driver, source)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	tb.Cleanup(func() { db.Close() })
 	return db
 }
 
 // fresh opens an empty store.
-func fresh(t testing.TB, driver string) *fixture {
-	t.Helper()
-	return open(t, driver, filepath.Join(t.TempDir(), "semel.db"))
+func fresh(tb testing.TB, driver string) *fixture {
+	tb.Helper()
+	return open(tb, driver, filepath.Join(tb.TempDir(), "semel.db"))
 }
 
 // advance moves the store's clock: it replaces the view that is the clock.
-func (f *fixture) advance(t testing.TB, d time.Duration) {
-	t.Helper()
+func (f *fixture) advance(tb testing.TB, d time.Duration) {
+	tb.Helper()
 	ctx := context.Background()
 	tx, err := f.db.BeginTx(ctx, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer tx.Rollback()
-	var now, real int64
+	var now, system int64
 	const clock = `CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000`
-	if err := tx.QueryRowContext(ctx, `SELECT now, `+clock+` FROM semel_clock`).Scan(&now, &real); err != nil {
-		t.Fatal(err)
+	if err := tx.QueryRowContext(ctx, `SELECT now, `+clock+` FROM semel_clock`).Scan(&now, &system); err != nil {
+		tb.Fatal(err)
 	}
-	_, err = tx.ExecContext(ctx, fmt.Sprintf(`DROP VIEW semel_clock; CREATE VIEW semel_clock (now) AS SELECT %s + %d`, clock, now-real+d.Microseconds()))
+	_, err = tx.ExecContext(ctx, fmt.Sprintf(`DROP VIEW semel_clock; CREATE VIEW semel_clock (now) AS SELECT %s + %d`, clock, now-system+d.Microseconds()))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

@@ -58,7 +58,7 @@ func attach(driver, path string) (*fixture, error) {
 // start runs the test binary as another process.
 func start(t *testing.T, work, driver, path string) (*osexec.Cmd, io.Reader, *strings.Builder) {
 	t.Helper()
-	cmd := osexec.Command(os.Args[0])
+	cmd := osexec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), workEnv+"="+work, driverEnv+"="+driver, fileEnv+"="+path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

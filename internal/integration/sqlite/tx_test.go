@@ -23,9 +23,9 @@ func begin(t *testing.T, db *sql.DB) *sql.Tx {
 
 func exec(t *testing.T, q interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, query string, args ...any) {
+}, query string) {
 	t.Helper()
-	if _, err := q.ExecContext(t.Context(), query, args...); err != nil {
+	if _, err := q.ExecContext(t.Context(), query); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 }

@@ -93,13 +93,13 @@ var (
 var (
 	recoveryOnly = Config{Name: "small: recovery", Ticks: 4, AtMostOnce: true,
 		Claimers: []Profile{marked, {Role: recoverer, Marked: true}}}
-	settlingOnly = Config{Name: "small: operator, lost answer", Ticks: 5, AtMostOnce: true,
+	settlingOnly = Config{Name: "small: operator, lost answer", Ticks: 4, AtMostOnce: true,
 		Claimers: []Profile{marked, {Role: operator, Timeouts: 1}}}
 	markingOnly = Config{Name: "small: mark by update, renewal", Ticks: 3, AtMostOnce: true,
 		Claimers: []Profile{{MarksLater: true, Renewals: 1}, {MarksLater: true}}}
 	forgettingOnly = Config{Name: "small: forget", Ticks: 3, AtMostOnce: true,
 		Claimers: []Profile{marked, marked, {Role: forgetter}}}
-	renewingOnly = Config{Name: "small: renewal, lost answers", Ticks: 3, BackOff: 1,
+	renewingOnly = Config{Name: "small: renewal, lost answers", Ticks: 2, BackOff: 1,
 		Claimers: []Profile{{Timeouts: 1, Renewals: 1}, {}}}
 )
 
@@ -119,5 +119,5 @@ func Full() []Config {
 func Small() []Config {
 	return []Config{lostAnswers.lasting(2), copiesAndCrash.lasting(2), recoveryOnly, settlingOnly, markingOnly,
 		pruningMarked.lasting(3), forgettingOnly, markedTx, renewingOnly, unmarkedTx.lasting(3),
-		renewedThenMarked, pruningThree}
+		renewedThenMarked}
 }

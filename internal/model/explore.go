@@ -25,6 +25,12 @@ func (v Violation) String() string {
 	return v.Property + "\n\t" + strings.Join(v.Trace, "\n\t")
 }
 
+// Goal says when an exploration may end early. The zero Goal never does.
+type Goal struct {
+	Property string // at the first violation of this property
+	Steps    int    // after so many steps
+}
+
 // explorer walks breadth first. A visited state is remembered by its hash, and
 // by its parent's: that is all that a trace needs.
 type explorer struct {
@@ -33,26 +39,25 @@ type explorer struct {
 	parent map[uint64]uint64
 	next   []State
 	found  map[violation]bool
-	until  string
+	goal   Goal
 	result Result
 	done   bool
 }
 
-// Explore visits every state of cfg, or stops at the first violation whose
-// property begins with until, if that is not empty. It does not go on from a
-// state that violates a property.
-func Explore(v Variant, cfg *Config, until string) Result {
+// Explore visits every state of cfg, or those up to the goal. It does not go
+// on from a state that violates a property.
+func Explore(v Variant, cfg *Config, goal Goal) Result {
 	began := time.Now()
 	e := &explorer{
 		world:  newWorld(v, cfg),
 		seed:   maphash.MakeSeed(),
 		parent: map[uint64]uint64{},
 		found:  map[violation]bool{},
-		until:  until,
+		goal:   goal,
 	}
 	level := []State{initial(cfg)}
 	e.parent[e.hash(&level[0])] = 0
-	for len(level) > 0 && !e.done {
+	for steps := 0; len(level) > 0 && !e.done && (goal.Steps == 0 || steps < goal.Steps); steps++ {
 		e.walk(level)
 		level, e.next = e.next, level[:0]
 	}
@@ -83,7 +88,7 @@ func (e *explorer) arrive(from uint64, st step, n *State, v violation) {
 			trace := append(e.trace(from), line(st, n))
 			e.result.Violations = append(e.result.Violations, Violation{string(v), trace})
 		}
-		e.done = e.done || e.until != "" && strings.HasPrefix(string(v), e.until)
+		e.done = e.done || e.goal.Property != "" && strings.HasPrefix(string(v), e.goal.Property)
 		return
 	}
 	h := e.hash(n)

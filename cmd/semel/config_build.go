@@ -199,6 +199,12 @@ func (r *Route) options() (httpkey.Options, error) {
 		}
 		o.KeyPattern = pattern
 	}
+	if err := (&httpkey.Options{StoredFields: r.StoredHeaders}).Check(); err != nil {
+		return o, &fault{"stored_headers", err}
+	}
+	if err := (&httpkey.Options{NotProcessed: r.NotProcessed}).Check(); err != nil {
+		return o, &fault{"not_processed", err}
+	}
 	if r.OnAmbiguous == "probe" && r.Probe == nil {
 		return o, &fault{"on_ambiguous", errors.New("probe needs a probe: say what to ask the upstream")}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/semel-dev/semel"
 )
 
 // configSource is a configuration and where each part of it comes from.
@@ -140,22 +142,23 @@ func (c *configSource) explain(err error) error {
 	if !errors.As(err, &f) {
 		return &exitError{exitConfig, err}
 	}
+	why := strings.TrimPrefix(f.err.Error(), semel.ErrInvalid.Error()+": ") // that it is invalid, one sees
 	// A route may have inherited the value.
 	top := f.path[strings.LastIndexByte(f.path, ']')+1:]
 	top = strings.TrimPrefix(top, ".")
 	for _, path := range []string{f.path, top} {
 		if tk := c.file.token(path); tk != nil && c.from[path] == "" {
-			return &exitError{exitConfig, c.file.at(tk, "%v", f.err)}
+			return &exitError{exitConfig, c.file.at(tk, "%s", why)}
 		}
 		switch from := c.from[path]; {
 		case strings.HasPrefix(from, "--"):
-			return &exitError{exitUsage, fmt.Errorf("%s: %w", from, f.err)}
+			return &exitError{exitUsage, fmt.Errorf("%s: %s", from, why)}
 		case from != "":
-			return &exitError{exitConfig, fmt.Errorf("%s: %w", from, f.err)}
+			return &exitError{exitConfig, fmt.Errorf("%s: %s", from, why)}
 		}
 	}
 	if c.file != nil {
-		return &exitError{exitConfig, fmt.Errorf("%s: %w", c.file.name, err)}
+		return &exitError{exitConfig, fmt.Errorf("%s: %s: %s", c.file.name, f.path, why)}
 	}
-	return &exitError{exitConfig, err}
+	return &exitError{exitConfig, fmt.Errorf("%s: %s", f.path, why)}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -32,7 +33,7 @@ func (c *config) verify() error {
 	var keeper *semel.Keeper
 	for i := range o.Routes {
 		if keeper, err = semel.New(memstore.New(), c.keeperOptions(&o.Routes[i].Options)); err != nil {
-			return &fault{fmt.Sprintf("routes[%d].window", i), err}
+			return keeperFault(i, err)
 		}
 	}
 	if keeper == nil {
@@ -51,4 +52,18 @@ func (c *config) verify() error {
 	}
 	_, err = readAdminToken(c.Admin.TokenFile)
 	return err
+}
+
+// keeperFault names the field that the Keeper of a route refuses.
+func keeperFault(route int, err error) error {
+	name := "window"
+	switch text := err.Error(); {
+	case strings.Contains(text, "store time-out"):
+		return &fault{"store_timeout", err}
+	case strings.Contains(text, ": lease of"):
+		name = "lease"
+	case strings.Contains(text, "effect deadline"):
+		name = "deadline"
+	}
+	return &fault{fmt.Sprintf("routes[%d].%s", route, name), err}
 }

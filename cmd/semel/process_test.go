@@ -100,6 +100,12 @@ func serve(t *testing.T, args ...string) *served {
 func (s *served) stop(t *testing.T) (code int, rest string) {
 	t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)
+	return s.ended(t)
+}
+
+// ended waits for the process's end.
+func (s *served) ended(t *testing.T) (code int, rest string) {
+	t.Helper()
 	rest = <-s.rest
 	s.cmd.Wait()
 	return s.cmd.ProcessState.ExitCode(), rest
@@ -112,7 +118,7 @@ type reply struct {
 	body   string
 }
 
-// send posts to a path with fields given as name, value, …
+// send sends a request, with fields given as pairs of name and value.
 func send(t *testing.T, method, url string, fields ...string) reply {
 	t.Helper()
 	r, err := trySend(t.Context(), method, url, fields...)
@@ -154,6 +160,7 @@ type upstream struct {
 }
 
 func newUpstream(t *testing.T) *upstream {
+	t.Helper()
 	u := &upstream{byPath: make(map[string]int)}
 	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

@@ -28,7 +28,8 @@ import (
 	"github.com/semel-dev/semel/httpkey"
 )
 
-// scopeOf applies a scope to a request with fields given as name, value, …
+// scopeOf applies a scope to a request, with fields given as pairs of name and
+// value.
 func scopeOf(t *testing.T, scope httpkey.Scope, fields ...string) (string, error) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
@@ -271,7 +272,7 @@ func TestJWKSFile(t *testing.T) {
 }
 
 func TestTokenKeysThatAreRefused(t *testing.T) {
-	small, _ := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // too short on purpose
+	small, _ := rsa.GenerateKey(rand.Reader, 1024)
 	good, _ := rsa.GenerateKey(rand.Reader, 2048)
 	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(good)})
 	pub := publicPEM(t, good.Public())

@@ -66,7 +66,7 @@ type server struct {
 
 func (a *app) serve(ctx context.Context, cfg *configSource) error {
 	// Mistakes come to light before anything is opened or made.
-	if err := cfg.verify(); err != nil {
+	if err := cfg.verify(); err != nil { //nolint:contextcheck // handlers have their requests' contexts
 		return cfg.explain(err)
 	}
 	s := &server{app: a, cfg: cfg, metrics: newMetrics(version()), log: newLogger(a.err, cfg.Log)}
@@ -132,7 +132,7 @@ func (s *server) prepare() error {
 	}
 	for i := range o.Routes {
 		if err := s.equip(&s.cfg.Routes[i], &o.Routes[i], secret); err != nil {
-			return s.cfg.explain(&fault{fmt.Sprintf("routes[%d].window", i), err})
+			return s.cfg.explain(keeperFault(i, err))
 		}
 	}
 	if statser, ok := s.store.Store.(semel.Statser); ok {

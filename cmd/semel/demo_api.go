@@ -102,9 +102,11 @@ func (p *paymentsAPI) ledger(w http.ResponseWriter, _ *http.Request) {
 func (a *app) demoAPICommand() *cobra.Command {
 	var seed uint64
 	c := &cobra.Command{
-		Use:    "demo-api",
-		Hidden: true,
-		Args:   cobra.NoArgs,
+		Use:     "demo-api",
+		Short:   "Run the demo's payments API",
+		Example: "  semel demo-api --seed 1",
+		Hidden:  true,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p := &paymentsAPI{rand: rand.New(rand.NewPCG(seed, 1)), charges: make(map[string]int)}
 			mux := http.NewServeMux()

@@ -55,11 +55,11 @@ func TestSampler(t *testing.T) {
 	var s sampler
 	now := time.Now()
 	for i, want := range []struct {
-		after   time.Duration
+		after   int // milliseconds
 		omitted int
 		ok      bool
 	}{{0, 0, true}, {10, 0, false}, {500, 0, false}, {1000, 2, true}, {1500, 0, false}, {2000, 1, true}} {
-		if omitted, ok := s.allow(now.Add(want.after * time.Millisecond)); omitted != want.omitted || ok != want.ok {
+		if omitted, ok := s.allow(now.Add(time.Duration(want.after) * time.Millisecond)); omitted != want.omitted || ok != want.ok {
 			t.Errorf("call %d: %d, %v", i, omitted, ok)
 		}
 	}

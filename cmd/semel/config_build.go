@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel/gateway"
@@ -68,6 +70,13 @@ func (c *config) check() error {
 		return &fault{"max_new_keys", errors.New("must not be negative")}
 	case c.MaxInDoubt <= 0:
 		return &fault{"max_in_doubt", errors.New("must be more than 0")}
+	}
+	settings := reflect.ValueOf(c.Settings)
+	for _, f := range reflect.VisibleFields(settings.Type()) {
+		if positive(f.Type) && settings.FieldByIndex(f.Index).IsZero() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			return &fault{name, errors.New("must be more than 0")}
+		}
 	}
 	if c.Admin.TokenFile == "" && c.Admin.Listen != "off" && !loopback(c.Admin.Listen) {
 		return &fault{"admin.listen", fmt.Errorf("%s can be reached from other hosts: set admin.token_file, or listen on 127.0.0.1", c.Admin.Listen)}

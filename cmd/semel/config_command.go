@@ -30,7 +30,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := cfg.verify(); err != nil { //nolint:contextcheck // handlers have their requests' contexts
+			if err := cfg.verify(); err != nil {
 				return cfg.explain(err)
 			}
 			routes := cfg.shown()

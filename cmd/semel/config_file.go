@@ -93,8 +93,23 @@ func (f *configFile) check(node ast.Node, t reflect.Type) error {
 		if err := f.check(value.Value, field.Type); err != nil {
 			return err
 		}
+		// In a route it would read as not set, and the top's value would hold.
+		if t == reflect.TypeFor[Route]() && positive(field.Type) && isZero(field.Type, value.Value) {
+			return f.at(value.Value.GetToken(), "must be more than 0")
+		}
 	}
 	return nil
+}
+
+// positive reports whether fields of a type are settings of a route that mean
+// nothing when they are 0. Where 0 means something the field is a pointer.
+func positive(t reflect.Type) bool {
+	return t == reflect.TypeFor[duration]() || t == reflect.TypeFor[byteSize]()
+}
+
+func isZero(t reflect.Type, node ast.Node) bool {
+	v := reflect.New(t).Elem()
+	return setText(v, node.GetToken().Value) == nil && v.IsZero()
 }
 
 func mappingOf(node ast.Node) []*ast.MappingValueNode {

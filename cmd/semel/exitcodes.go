@@ -17,7 +17,7 @@ var exitCodes = []struct {
 	{exitUsage, "the command line is wrong; nothing was done"},
 	{exitData, "the input is wrong: a file, a key, a settlement that is refused"},
 	{exitNotFound, "the store knows nothing of the key, or keeps no answer"},
-	{exitUnavailable, "the store or the upstream does not answer"},
+	{exitUnavailable, "the store or the upstream does not answer, or an address is taken"},
 	{exitTempFail, "somebody else holds the key, or it is in doubt: try again later"},
 	{exitConfig, "the configuration is wrong"},
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,15 +15,25 @@ import (
 // pruneStore has so many records to remove.
 type pruneStore struct {
 	semel.Store
+
+	mu      sync.Mutex
 	records int
 	calls   int
 }
 
 func (s *pruneStore) Prune(_ context.Context, limit int) (semel.Pruned, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.calls++
 	n := min(limit, s.records)
 	s.records -= n
 	return semel.Pruned{Records: n}, nil
+}
+
+func (s *pruneStore) left() (records, calls int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.records, s.calls
 }
 
 // In the background everything is removed, in batches, each period anew.
@@ -39,12 +50,14 @@ func TestPruningInTheBackground(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := s.startPruning(ctx)
 		time.Sleep(59 * time.Second) // sleep: in a bubble
-		if synctest.Wait(); store.calls != 0 {
-			t.Errorf("%d calls before the first period is over", store.calls)
+		synctest.Wait()
+		if _, calls := store.left(); calls != 0 {
+			t.Errorf("%d calls before the first period is over", calls)
 		}
 		time.Sleep(2 * time.Second) // sleep: in a bubble
-		if synctest.Wait(); store.records != 0 || store.calls != 4 {
-			t.Errorf("%d records left after %d calls", store.records, store.calls)
+		synctest.Wait()
+		if records, calls := store.left(); records != 0 || calls != 4 {
+			t.Errorf("%d records left after %d calls", records, calls)
 		}
 		cancel()
 		<-stopped

@@ -42,7 +42,7 @@ type runReport struct {
 	Twice    int     `json:"charged_more_than_once"`
 	Lost     int     `json:"never_charged"`
 	Killed   int     `json:"gateways_killed"`
-	Doubted  int     `json:"in_doubt_at_some_time"`
+	Doubted  int     `json:"seen_in_doubt_by_a_client"`
 	InDoubt  int     `json:"in_doubt_at_the_end"`
 	Probed   int     `json:"settled_by_probe_as_charged"`
 	Rerun    int     `json:"proven_not_charged_and_run_again"`

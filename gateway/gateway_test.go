@@ -256,6 +256,28 @@ func TestProbeSettles(t *testing.T) {
 	}
 }
 
+// A key of dots must not turn a probe to what lies above it, where the probe's
+// credentials may open more than the caller's.
+func TestProbesOfDotsAreNotSent(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			t.Errorf("asked for %s", r.RequestURI)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer up.Close()
+	for _, probe := range []string{"/charges/{key}", "{path}/status?key={key}"} {
+		s := start(t, up.URL, gateway.Route{Probe: &gateway.Probe{Path: "/a" + probe}})
+		for _, key := range []string{".", ".."} {
+			for range 2 {
+				if r := post(t, s.URL+"/x/%2e%2E", key, "{}"); !strings.Contains(r.body, "outcome-unknown") {
+					t.Errorf("%s for %s: %d %s", probe, key, r.StatusCode, r.body)
+				}
+			}
+		}
+	}
+}
+
 func TestWhatTheUpstreamSees(t *testing.T) {
 	seen := make(chan *http.Request, 10)
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

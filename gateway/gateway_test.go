@@ -201,6 +201,22 @@ func TestUpstreamFaults(t *testing.T) {
 	}
 }
 
+// That nothing was sent this time says nothing of the time before.
+func TestNewKeyIsNotSafeAfterAnAttempt(t *testing.T) {
+	up := newScript(t, func(int64) (string, bool) {
+		return "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", false
+	})
+	s := start(t, "http://"+up.Addr().String(), gateway.Route{Options: httpkey.Options{OnAmbiguous: httpkey.Release}})
+	post(t, s.URL, "k", "{}")
+	up.Close()
+	for key, safe := range map[string]bool{"k": false, "l": true} {
+		r := post(t, s.URL, key, "{}")
+		if r.StatusCode != http.StatusBadGateway || !strings.Contains(r.body, fmt.Sprintf(`"safe_new_key":%v`, safe)) {
+			t.Errorf("%s: %d %s", key, r.StatusCode, r.body)
+		}
+	}
+}
+
 // The upstream breaks off after its head: the effect is certain, its answer
 // is not.
 func TestBreaksOffInTheBody(t *testing.T) {

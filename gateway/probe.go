@@ -21,6 +21,7 @@ import (
 type Probe struct {
 	// Path and query of the GET. {key} and {scope} stand for the halves of the
 	// key, {path} for the path of the request in doubt, each escaped. Required.
+	// Nothing is asked where a key or path would make a segment "." or "..".
 	Path string
 	// Happened are the statuses that mean it happened; the answer is then kept for
 	// those who repeat the request. Default 200.

@@ -201,6 +201,22 @@ func TestUpstreamFaults(t *testing.T) {
 	}
 }
 
+// That nothing was sent this time says nothing of the time before.
+func TestNewKeyIsNotSafeAfterAnAttempt(t *testing.T) {
+	up := newScript(t, func(int64) (string, bool) {
+		return "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", false
+	})
+	s := start(t, "http://"+up.Addr().String(), gateway.Route{Options: httpkey.Options{OnAmbiguous: httpkey.Release}})
+	post(t, s.URL, "k", "{}")
+	up.Close()
+	for key, safe := range map[string]bool{"k": false, "l": true} {
+		r := post(t, s.URL, key, "{}")
+		if r.StatusCode != http.StatusBadGateway || !strings.Contains(r.body, fmt.Sprintf(`"safe_new_key":%v`, safe)) {
+			t.Errorf("%s: %d %s", key, r.StatusCode, r.body)
+		}
+	}
+}
+
 // The upstream breaks off after its head: the effect is certain, its answer
 // is not.
 func TestBreaksOffInTheBody(t *testing.T) {
@@ -253,6 +269,28 @@ func TestProbeSettles(t *testing.T) {
 	r.want(t, "replayed")
 	if r.body != "charged" || posts.Load() != 1 {
 		t.Errorf("%q, %d posts", r.body, posts.Load())
+	}
+}
+
+// A key of dots must not turn a probe to what lies above it, where the probe's
+// credentials may open more than the caller's.
+func TestProbesOfDotsAreNotSent(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			t.Errorf("asked for %s", r.RequestURI)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer up.Close()
+	for _, probe := range []string{"/charges/{key}", "{path}/status?key={key}"} {
+		s := start(t, up.URL, gateway.Route{Probe: &gateway.Probe{Path: "/a" + probe}})
+		for _, key := range []string{".", ".."} {
+			for range 2 {
+				if r := post(t, s.URL+"/x/%2e%2E", key, "{}"); !strings.Contains(r.body, "outcome-unknown") {
+					t.Errorf("%s for %s: %d %s", probe, key, r.StatusCode, r.body)
+				}
+			}
+		}
 	}
 }
 

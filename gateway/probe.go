@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 type Probe struct {
 	// Path and query of the GET. {key} and {scope} stand for the halves of the
 	// key, {path} for the path of the request in doubt, each escaped. Required.
+	// Nothing is asked where a key or path would make a segment "." or "..".
 	Path string
 	// Happened are the statuses that mean it happened; the answer is then kept for
 	// those who repeat the request. Default 200.
@@ -70,8 +72,12 @@ func (p *Probe) prepare(upstream *url.URL, transport http.RoundTripper) (semel.R
 }
 
 func (p *Probe) ask(ctx context.Context, client *http.Client, upstream *url.URL, rec *semel.Record) (semel.Finding, []byte, error) {
+	target := p.url(upstream, rec)
+	if climbs(target) {
+		return semel.Unknown, nil, errors.New("gateway: no probe is sent to a path with a segment of dots")
+	}
 	// The answer outlives the request that happened to ask.
-	req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, p.url(upstream, rec), http.NoBody)
+	req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, target, http.NoBody)
 	if err != nil {
 		return semel.Unknown, nil, err
 	}
@@ -115,4 +121,17 @@ func (p *Probe) url(upstream *url.URL, rec *semel.Record) string {
 // ask about something else.
 func escape(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+}
+
+// climbs reports whether a URL's path has a segment that stands for another
+// place. Dots need no escape, so that a key of dots is one, and its probe would
+// ask about the folder of all keys, with the probe's own credentials.
+func climbs(target string) bool {
+	path, _, _ := strings.Cut(target, "?")
+	for segment := range strings.SplitSeq(path, "/") {
+		if plain, err := url.PathUnescape(segment); err != nil || plain == "." || plain == ".." {
+			return true
+		}
+	}
+	return false
 }

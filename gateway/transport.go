@@ -88,8 +88,10 @@ func (f failure) handle(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
 		p.Status = http.StatusGatewayTimeout
 	}
-	if httpkey.Lease(r.Context()) != nil {
+	if lease := httpkey.Lease(r.Context()); lease != nil {
 		w.Header().Set("Idempotency-Effect", effect)
+		// An attempt before may have run, where the route lets such keys go on.
+		p.SafeNewKey = p.SafeNewKey && lease.Record().Attempts == 1
 	} else if effect == "unknown" {
 		p.Retryable = false // without a key a retry may run again
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -159,6 +160,31 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	}
 	if a.runs.Load() != 1 {
 		t.Errorf("ran %d times", a.runs.Load())
+	}
+}
+
+// Who has no key or no principal costs neither a body nor the store.
+func TestRefusedByTheHead(t *testing.T) {
+	store := &countingStore{Store: memstore.New()}
+	keeper, err := semel.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := httpkey.Middleware(keeper, byUser, nil)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler ran") }))
+	for _, h := range []http.Header{
+		{"Idempotency-Key": {"k"}}, {"Idempotency-Key": {"k", "l"}, "X-User": {"u"}}, {"Idempotency-Key": {"a b"}, "X-User": {"u"}},
+		{"Idempotency-Key": {strings.Repeat("k", 256)}, "X-User": {"u"}},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", iotest.ErrReader(errors.New("the body was read")))
+		r.Header = h
+		w := httptest.NewRecorder()
+		guard.ServeHTTP(w, r) // a body that breaks off would panic
+		if w.Code != http.StatusBadRequest && (w.Code != http.StatusUnauthorized || h["X-User"] != nil) {
+			t.Errorf("%v: %d", h, w.Code)
+		}
+	}
+	if store.claims.Load()+store.gets.Load() > 0 {
+		t.Error("the store was asked")
 	}
 }
 

@@ -80,11 +80,12 @@ func headerScope(name string) httpkey.Scope {
 		if len(values) != 1 {
 			return "", nil
 		}
+		principal := strings.TrimSpace(values[0])
 		for _, prefix := range madePrefixes {
-			if strings.HasPrefix(values[0], prefix) {
+			if strings.HasPrefix(principal, prefix) {
 				return "", nil
 			}
 		}
-		return strings.TrimSpace(values[0]), nil
+		return principal, nil
 	}
 }

@@ -87,7 +87,7 @@ func TestHeaderScope(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	for _, fields := range [][]string{nil, {"X-User", ""}, {"X-User", "ann", "X-User", "bob"}, {"X-User", "public:"}, {"X-User", "jwt:1:x"}} {
+	for _, fields := range [][]string{nil, {"X-User", ""}, {"X-User", "ann", "X-User", "bob"}, {"X-User", "public:"}, {"X-User", "jwt:1:x"}, {"X-User", "\u00a0public:"}} {
 		if got, _ := scopeOf(t, scope, fields...); got != "" {
 			t.Errorf("%q: %q", fields, got)
 		}

@@ -259,3 +259,23 @@ func TestRefusedClaimTakesNoLock(t *testing.T) {
 		}
 	})
 }
+
+// A digest is not believed: the record of another key is nobody's answer.
+func TestDigestOfAnotherKey(t *testing.T) {
+	each(t, func(t *testing.T, driver string) {
+		f := fresh(t, driver)
+		if _, err := f.Claim(t.Context(), request("k")); err != nil {
+			t.Fatal(err)
+		}
+		for _, column := range []string{"id", "scope"} {
+			exec(t, f.db, `UPDATE semel SET `+column+` = 'another'`)
+			if rec, err := f.Get(t.Context(), key("k")); err == nil || rec.Token != 0 {
+				t.Errorf("%s: got %+v, %v", column, rec, err)
+			}
+			if a, err := f.Claim(t.Context(), request("k")); err == nil || a.Won || a.Record.Token != 0 {
+				t.Errorf("%s: claimed %+v, %v", column, a, err)
+			}
+			exec(t, f.db, `UPDATE semel SET scope = 'tests', id = 'k'`)
+		}
+	})
+}

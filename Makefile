@@ -20,7 +20,7 @@ bench: ## Run every Go benchmark
 	go test -run '^$$' -bench . -benchmem work
 
 lint: ## Check formatting, vet and lint, with the linter pinned in internal/tools
-	dirs=$$(go list -f '{{.Dir}}/...' -m); $$(GOWORK=off go -C internal/tools tool -n golangci-lint) run $$dirs
+	dirs=$$(go list -f '{{.Dir}}/...' -m); $$(GOWORK=off go -C internal/tools tool -n golangci-lint) run --allow-parallel-runners $$dirs
 
 demo: build ## Charge once per intent through a retry storm and a killed gateway
 	bin/semel demo

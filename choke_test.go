@@ -76,6 +76,7 @@ type storeCall struct {
 }
 
 func storeCalls(t *testing.T, path string) (calls []storeCall) {
+	t.Helper()
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, nil, 0)
 	if err != nil {

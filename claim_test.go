@@ -198,10 +198,11 @@ func TestClaimWithEndedContextTouchesNothing(t *testing.T) {
 		},
 	} {
 		ctx, cancel := mk()
-		defer cancel()
-		if _, _, err := newKeeper(t, s, nil).Claim(ctx, key, nil); !errors.Is(err, ctx.Err()) {
+		_, _, err := newKeeper(t, s, nil).Claim(ctx, key, nil)
+		if ended := ctx.Err(); !errors.Is(err, ended) {
 			t.Error(err)
 		}
+		cancel()
 	}
 }
 

@@ -31,6 +31,7 @@ func TestWorkUnderFaults(t *testing.T) {
 }
 
 func underFaults(t *testing.T, rec *history.Recorder, seed uint64, o *semel.ClaimOptions) {
+	t.Helper()
 	const keys, processes, copies = 3, 2, 2
 	store := history.Store{Store: memstore.New(), To: rec}
 	e := newEar(t)
@@ -78,6 +79,7 @@ func underFaults(t *testing.T, rec *history.Recorder, seed uint64, o *semel.Clai
 
 // untilDone is a caller that comes back until it has an answer.
 func untilDone(t *testing.T, k *semel.Keeper, key semel.Key, o *semel.ClaimOptions, effects *tally) {
+	t.Helper()
 	for range 50 {
 		_, err := k.DoWith(t.Context(), key, o, func(ctx context.Context, l *semel.Lease) ([]byte, error) {
 			if err := l.Start(); err != nil {
@@ -108,6 +110,7 @@ type tally struct {
 }
 
 func newTally(t *testing.T) *tally {
+	t.Helper()
 	return &tally{t: t, runs: map[semel.Key]int{}, now: map[semel.Key]int{}}
 }
 

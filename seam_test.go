@@ -75,6 +75,7 @@ type ear struct {
 }
 
 func newEar(t testing.TB) *ear {
+	t.Helper()
 	e := &ear{}
 	t.Cleanup(func() { e.check(t) })
 	return e

@@ -28,10 +28,10 @@ const (
 	tableWindow = time.Hour
 )
 
-func (c *cell) claim(note []byte, recover bool) semel.Answer {
+func (c *cell) claim(note []byte, recovering bool) semel.Answer {
 	a, err := c.s.Claim(context.Background(), semel.Request{
 		Key: key, Attempt: semel.NewAttemptID(), Seen: c.rec.Version(),
-		Lease: tableLease, Keep: tableKeep, Note: note, Recover: recover,
+		Lease: tableLease, Keep: tableKeep, Note: note, Recover: recovering,
 	})
 	if err != nil {
 		panic(err)
@@ -227,6 +227,7 @@ func TestTransitionTable(t *testing.T) {
 // the requests, each line after it a state and its cells. A cell is an answer,
 // or an answer, an arrow and the state after it; without one the state stays.
 func readTable(t *testing.T) map[string]map[string]string {
+	t.Helper()
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)

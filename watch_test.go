@@ -126,7 +126,7 @@ func TestWaitingEnds(t *testing.T) {
 			start := time.Now()
 			won, _, err := k.Claim(t.Context(), key, nil)
 			took := time.Since(start)
-			if (won != nil) != c.wins || c.err == nil && err != nil || c.err != nil && c.err != errAny && !errors.Is(err, c.err) {
+			if (won != nil) != c.wins || c.err == nil && err != nil || c.err != nil && !errors.Is(c.err, errAny) && !errors.Is(err, c.err) {
 				t.Errorf("%s: won %v, %v", c.name, won != nil, err)
 			}
 			if took < c.after || took > c.after+time.Second {

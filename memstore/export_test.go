@@ -13,7 +13,9 @@ func NewColliding() *Store {
 func (s *Store) Advance(d time.Duration) {
 	for i := range s.shards {
 		s.shards[i].mu.Lock()
-		defer s.shards[i].mu.Unlock()
 	}
 	s.started += d.Microseconds()
+	for i := range s.shards {
+		s.shards[i].mu.Unlock()
+	}
 }

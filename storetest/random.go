@@ -46,7 +46,7 @@ func pick[T any](p *program, all ...T) T { return all[p.rand.IntN(len(all))] }
 
 // duration picks one that, with the others, rarely falls on a boundary.
 func (p *program) duration() time.Duration {
-	return pick[time.Duration](p, 7, 11, 31, 101, 1009)*time.Second + time.Millisecond
+	return time.Duration(pick(p, 7, 11, 31, 101, 1009))*time.Second + time.Millisecond
 }
 
 func (p *program) bytes() []byte { return pick(p, nil, []byte{}, []byte("a"), []byte("b\x00\xff")) }
@@ -157,7 +157,7 @@ func (p *program) anyChange() semel.Change {
 	return c
 }
 
-// reads reads one key and compares it.
+// reads looks at one key and compares it.
 func (p *program) reads(k semel.Key) {
 	p.Helper()
 	rec, err := p.s.Get(p.Context(), k)
@@ -168,7 +168,7 @@ func (p *program) reads(k semel.Key) {
 	p.check("get", rec, row.Seen(rec.Now))
 }
 
-// prunes prunes and takes over what the store removed, if it was to be removed.
+// prunes lets the store prune, and takes over what the store removed, if it was to be removed.
 func (p *program) prunes() {
 	p.Helper()
 	limit, gone, emptied := pick(p, 1, 1000), 0, 0

@@ -142,9 +142,8 @@ func markSets(e *env) {
 }
 
 func deferredRelease(e *env) {
-	rec := e.win("k")
 	for _, end := range []semel.Change{complete("result"), bury("reason")} {
-		rec = e.win(end.To.String())
+		rec := e.win(end.To.String())
 		ended := e.change(rec, end)
 		if d := diff(e.lose(rec, release()), ended); d != "" {
 			e.Errorf("the release does not come back with the record that stands:%s", d)

@@ -146,6 +146,7 @@ func TestKilledAtEachStopPoint(t *testing.T) {
 }
 
 func killedAt(t *testing.T, bin, point string, executed int64, retry string, probe bool) {
+	t.Helper()
 	var ran atomic.Int64
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

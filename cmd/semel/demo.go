@@ -66,7 +66,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if d.dir, err = os.MkdirTemp("", "semel-demo-"); err != nil {
 		return &exitError{exitUnavailable, err}
 	}
-	defer os.RemoveAll(d.dir)
+	defer func() { _ = os.RemoveAll(d.dir) }()
 	report := &demoReport{Intents: d.intents, Clients: d.intents * clientsEach}
 	if report.With, err = d.guarded(ctx); err != nil {
 		return err
@@ -102,12 +102,12 @@ func (d *demo) guarded(ctx context.Context) (*runReport, error) {
 	}
 	defer stop()
 	var gateways [2]*child
+	defer func() { stopAll(gateways[:]) }()
 	var urls []string
 	for i := range gateways {
 		if gateways[i], err = d.startGateway(ctx, api, i); err != nil {
 			return nil, err
 		}
-		defer func() { gateways[i].stop() }()
 		urls = append(urls, "http://"+gateways[i].addr)
 	}
 	d.say("A payments API at %s, two gateways before it at %s and %s, one store: %s", api, urls[0], urls[1], d.storePath())
@@ -129,10 +129,16 @@ func (d *demo) guarded(ctx context.Context) (*runReport, error) {
 		return nil, err
 	}
 	r.Killed = 1
-	for _, g := range gateways {
-		g.stop()
-	}
+	stopAll(gateways[:]) // the audit reads what they have written
 	return r, d.audit(ctx, s, r)
+}
+
+func stopAll(gateways []*child) {
+	for _, g := range gateways {
+		if g != nil {
+			g.stop()
+		}
+	}
 }
 
 // watch runs the storm with a line of progress each second, and calls halfway
@@ -185,7 +191,7 @@ func (d *demo) storePath() string { return filepath.Join(d.dir, "semel.db") }
 
 // startAPI starts the payments API and returns its URL.
 func (d *demo) startAPI(ctx context.Context) (url string, stop func(), err error) {
-	cmd := exec.CommandContext(ctx, d.self, "demo-api", "--seed", fmt.Sprint(d.seed))
+	cmd := exec.CommandContext(ctx, d.self, "demo-api", "--seed", fmt.Sprint(d.seed)) //nolint:gosec // this very binary
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", nil, &exitError{exitUnavailable, err}
@@ -247,7 +253,7 @@ func freeAddr(ctx context.Context) (string, error) {
 }
 
 func (c *child) restart(ctx context.Context) error {
-	c.cmd = exec.CommandContext(ctx, c.self, "serve", "--config", c.config)
+	c.cmd = exec.CommandContext(ctx, c.self, "serve", "--config", c.config) //nolint:gosec // this very binary
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
 	if err := c.cmd.Start(); err != nil {
 		return &exitError{exitUnavailable, err}
@@ -290,7 +296,7 @@ func (d *demo) read(ctx context.Context, api string, s *storm, took time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return nil, &exitError{exitUnavailable, err}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/semel-dev/semel"
@@ -55,9 +56,13 @@ func (d *demo) audit(ctx context.Context, s *storm, r *runReport) error {
 	if err != nil {
 		return err
 	}
-	defer store.close()
+	defer func() { _ = store.close() }()
+	lister, ok := store.Store.(semel.Lister)
+	if !ok {
+		return &exitError{exitUnavailable, errors.New("the store cannot list its keys")}
+	}
 	for f := (semel.Filter{}); ; {
-		page, err := store.Store.(semel.Lister).List(ctx, f)
+		page, err := lister.List(ctx, f)
 		if err != nil {
 			return storeError(err)
 		}

@@ -147,7 +147,7 @@ func (s *shop) pay(ctx context.Context, key, order string) (status int, replayed
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.server.Client().Do(req)
 	if err != nil {
 		return 0, false, err
 	}
@@ -170,18 +170,24 @@ func (s *shop) close() error {
 
 func main() {
 	dir, err := os.MkdirTemp("", "payments")
+	if err == nil {
+		err = run(context.Background(), dir)
+		os.RemoveAll(dir)
+	}
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	ctx := context.Background()
+}
+
+func run(ctx context.Context, dir string) error {
 	for _, l := range []layers{{true, true}, {true, false}, {false, true}, {false, false}} {
 		n, err := doublePayment(ctx, filepath.Join(dir, fmt.Sprintf("%v-%v.db", l.key, l.constraint)), l)
 		if err != nil {
-			log.Fatal(err)
+			return err
 		}
 		fmt.Printf("key: %-5v  constraint: %-5v  charges: %d\n", l.key, l.constraint, n)
 	}
+	return nil
 }
 
 // doublePayment pays one order twice, as a retry does.

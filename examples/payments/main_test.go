@@ -50,7 +50,7 @@ func TestCopiesAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.close()
+		t.Cleanup(func() { s.close() })
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {

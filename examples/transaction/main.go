@@ -18,11 +18,11 @@ import (
 
 func main() {
 	dir, err := os.MkdirTemp("", "transaction")
-	if err != nil {
-		log.Fatal(err)
+	if err == nil {
+		err = run(context.Background(), filepath.Join(dir, "shop.db"))
+		os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
-	if err := run(context.Background(), filepath.Join(dir, "shop.db")); err != nil {
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -100,7 +100,7 @@ func TestSameSeedSameFaults(t *testing.T) {
 		}
 		return text
 	}
-	if draw(1) != draw(1) || draw(1) == draw(2) {
+	if first, again := draw(1), draw(1); first != again || first == draw(2) {
 		t.Error("the faults do not follow from the seed")
 	}
 }

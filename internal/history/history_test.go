@@ -28,10 +28,9 @@ func TestRightStore(t *testing.T) {
 // TestWrongStores runs stores that are wrong now and then: under load, the
 // history must show it.
 func TestWrongStores(t *testing.T) {
-	type claim = func(rules.Row, semel.Token, *semel.Request, time.Time) (rules.Row, semel.Answer)
 	every := func(n int, wrong func(row *rules.Row, req *semel.Request, now time.Time)) func(*rulestore.Rules) {
 		return func(r *rulestore.Rules) {
-			calls, right := 0, claim(rules.Claim)
+			calls, right := 0, rules.Claim
 			r.Claim = func(row rules.Row, high semel.Token, req *semel.Request, now time.Time) (rules.Row, semel.Answer) {
 				if calls++; calls%n == 0 {
 					wrong(&row, req, now)

@@ -77,7 +77,7 @@ func checkRow(s, n *State, forgotten bool) violation {
 	switch {
 	case *a == *b || a.token == 0:
 		return ""
-	case a.final() && s.now < a.until && !forgotten && !(same && b.state == a.state):
+	case a.final() && s.now < a.until && !forgotten && (!same || b.state != a.state):
 		return leftDone
 	case a.is(semel.Done) && b.is(semel.Done) && same && (a.result != b.result || a.until != b.until):
 		return secondResult

@@ -175,13 +175,7 @@ func send(ctx context.Context, transport *http.Transport, target, key string) (b
 	if err != nil {
 		return false, err
 	}
+	defer resp.Body.Close()
 	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode == http.StatusOK, joinClose(err, resp.Body)
-}
-
-func joinClose(err error, c io.Closer) error {
-	if e := c.Close(); err == nil {
-		err = e
-	}
-	return err
+	return resp.StatusCode == http.StatusOK, err
 }

@@ -23,6 +23,7 @@ import (
 func TestTwoGatewaysOnOneFile(t *testing.T) { each(t, twoGateways) }
 
 func twoGateways(t *testing.T, driver string) {
+	t.Helper()
 	const keys, requests = 50, 1000
 	var mu sync.Mutex
 	executed := make(map[string]int)
@@ -56,7 +57,7 @@ func twoGateways(t *testing.T, driver string) {
 			t.Fatal(err)
 		}
 		s := httptest.NewServer(g)
-		defer s.Close()
+		t.Cleanup(s.Close)
 		gateways = append(gateways, s.URL)
 	}
 	work := make(chan int)
@@ -87,6 +88,7 @@ func twoGateways(t *testing.T, driver string) {
 // send sends one request, and accepts what a gateway may say of a key that is
 // done, running or in doubt.
 func send(t *testing.T, target, key string) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader("{}"))
 	if err != nil {
 		t.Error(err)

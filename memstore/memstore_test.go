@@ -12,6 +12,7 @@ import (
 // check runs the contract. What is in memory does not survive its store, so
 // there is no Reopen.
 func check(t *testing.T, open func() *memstore.Store) {
+	t.Helper()
 	storetest.Run(t, storetest.Harness{
 		Open: func(testing.TB) semel.Store { return open() },
 		Advance: func(_ testing.TB, s semel.Store, d time.Duration) {

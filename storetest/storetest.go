@@ -38,6 +38,7 @@ type Harness struct {
 
 // Run checks the stores that h opens, each case as a subtest with a fresh one.
 func Run(t *testing.T, h Harness) {
+	t.Helper()
 	for _, c := range cases() {
 		if c.survives && h.Reopen == nil {
 			continue

@@ -12,6 +12,7 @@ import (
 )
 
 func run(t *testing.T, seed uint64, s *rulestore.Store) error {
+	t.Helper()
 	var r Recorder
 	Load{Seed: seed, Workers: 8, Keys: 3, Steps: 80, Advance: s.Advance}.Run(t.Context(), Store{s, &r})
 	return Check(r.Ops())

@@ -296,7 +296,7 @@ func (d *demo) read(ctx context.Context, api string, s *storm, took time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.client.Do(req)
+	resp, err := (&http.Client{Timeout: 30 * time.Second}).Do(req)
 	if err != nil {
 		return nil, &exitError{exitUnavailable, err}
 	}

@@ -330,16 +330,18 @@ func TestConfigurationErrors(t *testing.T) {
 	}
 	up, _ := url.Parse("http://127.0.0.1:1")
 	for name, r := range map[string]gateway.Route{
-		"no scope":           {Pattern: "/"},
-		"no pattern":         {Scope: byUser},
-		"bad pattern":        {Pattern: "POST  /x y{", Scope: byUser},
-		"bad forward":        {Pattern: "/", Scope: byUser, Forward: "x"},
-		"probe without key":  {Pattern: "/", Scope: byUser, Probe: &gateway.Probe{Path: "/x"}},
-		"probe says both":    {Pattern: "/", Scope: byUser, Probe: &gateway.Probe{Path: "/{key}", Happened: []int{404}}},
-		"ambiguous probe":    {Pattern: "/", Scope: byUser, Options: httpkey.Options{OnAmbiguous: httpkey.Probe}},
-		"stores Set-Cookie":  {Pattern: "/", Scope: byUser, Options: httpkey.Options{StoredFields: []string{"set-cookie"}}},
-		"2xx not processed":  {Pattern: "/", Scope: byUser, Options: httpkey.Options{NotProcessed: []int{200}}},
-		"unknown on_ambigue": {Pattern: "/", Scope: byUser, Options: httpkey.Options{OnAmbiguous: "x"}},
+		"no scope":            {Pattern: "/"},
+		"no pattern":          {Scope: byUser},
+		"method in lowercase": {Pattern: "/", Scope: byUser, Options: httpkey.Options{Methods: []string{"post"}}},
+		"guards no method":    {Pattern: "GET /x", Scope: byUser},
+		"bad pattern":         {Pattern: "POST  /x y{", Scope: byUser},
+		"bad forward":         {Pattern: "/", Scope: byUser, Forward: "x"},
+		"probe without key":   {Pattern: "/", Scope: byUser, Probe: &gateway.Probe{Path: "/x"}},
+		"probe says both":     {Pattern: "/", Scope: byUser, Probe: &gateway.Probe{Path: "/{key}", Happened: []int{404}}},
+		"ambiguous probe":     {Pattern: "/", Scope: byUser, Options: httpkey.Options{OnAmbiguous: httpkey.Probe}},
+		"stores Set-Cookie":   {Pattern: "/", Scope: byUser, Options: httpkey.Options{StoredFields: []string{"set-cookie"}}},
+		"2xx not processed":   {Pattern: "/", Scope: byUser, Options: httpkey.Options{NotProcessed: []int{200}}},
+		"unknown on_ambigue":  {Pattern: "/", Scope: byUser, Options: httpkey.Options{OnAmbiguous: "x"}},
 	} {
 		if _, err := gateway.New(keeper, gateway.Options{Upstream: up, Routes: []gateway.Route{r}}); err == nil {
 			t.Errorf("%s: accepted", name)

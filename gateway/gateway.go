@@ -10,10 +10,13 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -125,6 +128,8 @@ func (p *proxy) route(keeper *semel.Keeper, r Route) (http.Handler, error) {
 	switch {
 	case r.Pattern == "":
 		return nil, fmt.Errorf("%w: no pattern", semel.ErrInvalid)
+	case !guardsAny(r.Pattern, o.Methods):
+		return nil, fmt.Errorf("%w: the pattern takes a method that the route does not guard", semel.ErrInvalid)
 	case r.Scope == nil:
 		return nil, fmt.Errorf("%w: no scope: say whose keys these are", semel.ErrInvalid)
 	case r.Probe != nil && o.Recover != nil:
@@ -150,6 +155,16 @@ func (p *proxy) route(keeper *semel.Keeper, r Route) (http.Handler, error) {
 	return httpkey.Middleware(keeper, r.Scope, &o)(p.pass(r.Forward, o.ProblemBase)), nil
 }
 
+// guardsAny reports whether a pattern with a method of its own takes one that is
+// guarded; nil methods are httpkey's default.
+func guardsAny(pattern string, methods []string) bool {
+	method, _, ok := strings.Cut(pattern, " ")
+	if methods == nil {
+		methods = []string{http.MethodPost, http.MethodPatch}
+	}
+	return !ok || slices.Contains(methods, method)
+}
+
 // pass returns the handler that asks the upstream.
 func (p *proxy) pass(forward Forward, problemBase string) http.Handler {
 	rp := &httputil.ReverseProxy{
@@ -157,6 +172,9 @@ func (p *proxy) pass(forward Forward, problemBase string) http.Handler {
 		Transport:      &onceTransport{next: p.transport},
 		ModifyResponse: stripSignals,
 		ErrorHandler:   failure{problemBase}.handle,
+		// An answer that breaks off is in the record, and its log line in the
+		// program's own form.
+		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())

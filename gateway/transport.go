@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/semel-dev/semel/httpkey"
 	"github.com/semel-dev/semel/internal/crash"
@@ -92,8 +93,12 @@ func (f failure) handle(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Idempotency-Effect", effect)
 		// An attempt before may have run, where the route lets such keys go on.
 		p.SafeNewKey = p.SafeNewKey && lease.Record().Attempts == 1
+		p.Operation = lease.Key().ClaimID()
 	} else if effect == "unknown" {
 		p.Retryable = false // without a key a retry may run again
+	}
+	if p.Retryable {
+		p.After(time.Second)
 	}
 	p.Write(w)
 }

@@ -100,10 +100,12 @@ func (c *capture) Write(p []byte) (int, error) {
 	if !c.over {
 		c.buf.Write(p)
 	}
-	if !c.live || c.client == nil {
-		return len(p), nil
+	if c.live && c.client != nil {
+		if _, err := c.client.Write(p); err != nil {
+			c.client = nil // it has left; the handler writes for the record
+		}
 	}
-	return c.client.Write(p)
+	return len(p), nil
 }
 
 // Flush implements http.Flusher: the answer goes live.
@@ -140,13 +142,6 @@ func (c *capture) detach() bool {
 	}
 	c.client = nil
 	return true
-}
-
-// leave parts the client from the answer in any case.
-func (c *capture) leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.client = nil
 }
 
 // send gives the client the answer that was held back.

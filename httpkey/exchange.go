@@ -44,6 +44,9 @@ type Note struct {
 	Route  string `json:"route,omitempty"`
 }
 
+// serve claims and answers as if the client were there to the end: whether it
+// has left or has only closed its half of the connection cannot be told, and
+// the answer is recorded for its retry in any case.
 func (x *exchange) serve() {
 	crowd := x.enter(x.key)
 	defer x.leave(x.key)
@@ -51,7 +54,7 @@ func (x *exchange) serve() {
 		x.shadow()
 		return
 	}
-	lease, rec, err := x.keeper.Claim(x.r.Context(), x.key, x.claimOptions(x.wait(crowd)))
+	lease, rec, err := x.keeper.Claim(context.WithoutCancel(x.r.Context()), x.key, x.claimOptions(x.wait(crowd)))
 	switch {
 	case lease != nil:
 		x.execute(lease)
@@ -98,10 +101,6 @@ func (x *exchange) execute(lease *semel.Lease) {
 			return
 		}
 		<-e.handled // the answer is already on its way
-	case <-x.r.Context().Done():
-		e.capture.leave()
-		x.report(Detached, "")
-		return
 	}
 	result := e.recorded()
 	if e.panicked != nil {
@@ -253,7 +252,7 @@ func ambiguous(status int) bool { return status >= 500 || status == http.StatusR
 
 // shadow lets the request through and notes what would have been done.
 func (x *exchange) shadow() {
-	lease, rec, err := x.keeper.Claim(x.r.Context(), x.key, x.claimOptions(-1))
+	lease, rec, err := x.keeper.Claim(context.WithoutCancel(x.r.Context()), x.key, x.claimOptions(-1))
 	if lease != nil {
 		defer func() {
 			// Shadow keeps no answers. What cannot be recorded is not watched.
@@ -309,7 +308,7 @@ func (x *exchange) replay(rec *semel.Record) {
 // refusal answers a request that was not allowed to run.
 func (x *exchange) refusal(rec *semel.Record, err error) {
 	p, result := x.refused(rec, err)
-	if result == Refused && x.opts.FailOpen && p.Code == "store-unavailable" && x.r.Context().Err() == nil {
+	if result == Refused && x.opts.FailOpen && p.Code == "store-unavailable" {
 		x.w.Header().Set(statusField, string(Bypassed))
 		x.next.ServeHTTP(x.w, x.request(x.r.Context()))
 		x.report(Bypassed, "")

@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -166,7 +167,7 @@ const (
 	Bypassed   Result = "bypassed"   // unguarded: the store did not answer
 	Ignored    Result = "ignored"    // unguarded: no key, or a method that is not guarded
 	Unrecorded Result = "unrecorded" // executed, but the store could not be told
-	Detached   Result = "detached"   // the client got 504 or left, the handler went on
+	Detached   Result = "detached"   // the client got 504, the handler went on
 )
 
 // Middleware returns a middleware that guards handlers with keeper's keys. It
@@ -237,6 +238,11 @@ func (o *Options) Check() error {
 	}
 	if err := o.checkClaim(); err != nil {
 		return err
+	}
+	for _, method := range o.Methods {
+		if method == "" || method != strings.ToUpper(method) {
+			return fmt.Errorf("%w: the method %q is none: they are written in capitals", semel.ErrInvalid, method)
+		}
 	}
 	for _, name := range o.StoredFields {
 		if !mayStore(name) {

@@ -369,10 +369,10 @@ func TestHandlerOutlivesItsClient(t *testing.T) {
 	if err := <-gone; err == nil {
 		t.Fatal("the client was answered")
 	}
-	if e := <-a.events; e.Result != httpkey.Detached {
+	finish <- true
+	if e := <-a.events; e.Result != httpkey.Executed {
 		t.Fatalf("%+v", e)
 	}
-	finish <- true
 	r := a.send(t, request{key: "k"})
 	r.want(t, 200, "replayed")
 	if r.body != "done" || a.runs.Load() != 1 {

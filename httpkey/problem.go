@@ -101,6 +101,7 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
+	h.Set("Link", "<"+p.Type+`>; rel="describedby"`)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if p.RetryAfterMS > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(float64(p.RetryAfterMS)/1000))))

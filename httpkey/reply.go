@@ -31,7 +31,6 @@ func (p *reply) refuse(result Result) {
 		p.x.report(result, p.Code)
 		return
 	}
-	p.x.w.Header().Set("Link", "<"+p.Type+`>; rel="describedby"`)
 	p.Write(p.x.w)
 	p.x.report(result, p.Code)
 }

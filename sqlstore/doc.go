@@ -55,7 +55,8 @@
 //
 // # What can go wrong
 //
-// A full disk, a file that is read-only, damaged or gone give errors, not
-// verdicts. SQLite notices damage to the structure of its file, not to every
+// A full disk, a file that is read-only or damaged give errors, not verdicts. A
+// file that is deleted under a running process is not noticed: it goes on with
+// the deleted one, and others with a new one, which remembers nothing. SQLite notices damage to the structure of its file, not to every
 // byte of it: where that matters, keep the file on storage that checks its data.
 package sqlstore

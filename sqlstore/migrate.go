@@ -142,9 +142,9 @@ func checkVersion(ctx context.Context, db *sql.DB, d *dialect) error {
 	case err != nil:
 		return fmt.Errorf("reading the schema's version: %w", err)
 	case version == 0:
-		return fmt.Errorf("the database has no schema for claims: run `semel migrate up` or call sqlstore.Migrate")
+		return fmt.Errorf("the database has no schema for claims: call sqlstore.Migrate, or let semel serve open it once")
 	case version < len(texts):
-		return fmt.Errorf("the schema has version %d, this program needs %d: run `semel migrate up` or call sqlstore.Migrate", version, len(texts))
+		return fmt.Errorf("the schema has version %d, this program needs %d: call sqlstore.Migrate, or let semel serve open it once", version, len(texts))
 	}
 	return checkKnown(version, len(texts))
 }

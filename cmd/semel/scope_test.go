@@ -338,8 +338,12 @@ func TestCertScope(t *testing.T) {
 }
 
 func TestSecretBesideTheStore(t *testing.T) {
-	dir := t.TempDir()
-	store := &opened{name: "sqlite:" + filepath.Join(dir, "s.db")}
+	file := filepath.Join(t.TempDir(), "s.db")
+	store, err := openStore(t.Context(), file, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.close()
 	secrets := make(chan string, 8)
 	for range cap(secrets) {
 		go func() {
@@ -356,14 +360,51 @@ func TestSecretBesideTheStore(t *testing.T) {
 			t.Errorf("%q and %q: those who share a store share its secret", first, next)
 		}
 	}
-	files, _ := os.ReadDir(dir)
-	if len(files) != 1 {
-		t.Errorf("left behind: %v", files)
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".secret-*")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if info, err := files[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(file + ".secret"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others may read the secret: %v", info.Mode())
 	}
 	if _, err := secretFor(writeTemp(t, "short", "short\n"), store); err == nil {
 		t.Error("a short secret is accepted")
+	}
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := secretFor("", &opened{Store: store.Store, name: "sqlite:" + link}); err != nil || string(s) != first {
+		t.Errorf("by another name the store has another secret: %q, %v", s, err)
+	}
+}
+
+// Under another secret every caller would be a stranger, and what is done would
+// run again.
+func TestStoreWithKeysGetsNoNewSecret(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.db")
+	store, err := openStore(t.Context(), file, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.close()
+	if _, err := secretFor("", store); err != nil {
+		t.Fatal(err)
+	}
+	keeper, err := semel.New(store.Store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, _, err := keeper.Claim(t.Context(), semel.Key{Scope: "s", ID: "k"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Complete(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(file + ".secret"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := secretFor("", store); err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("a new secret was made: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/semel-dev/semel"
 )
 
 // minSecret is the shortest secret that is accepted, in bytes.
@@ -29,15 +32,40 @@ func secretFor(file string, store *opened) ([]byte, error) {
 		rand.Read(secret)
 		return secret, nil
 	}
+	// By whatever name the store is opened, its secret is one.
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
 	path += ".secret"
 	secret, err := readSecret(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return secret, err
 	}
+	if err := store.mayGetSecret(path); err != nil {
+		return nil, err
+	}
 	if err := makeSecret(path); err != nil {
 		return nil, err
 	}
 	return readSecret(path)
+}
+
+// mayGetSecret refuses a new secret to a store that has keys: the one that made
+// their scopes is missing, and under another every retry would be a stranger's.
+func (o *opened) mayGetSecret(path string) error {
+	lister, ok := o.Store.(semel.Lister)
+	if !ok {
+		return nil
+	}
+	page, err := lister.List(context.Background(), semel.Filter{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(page.Records) > 0 {
+		return fmt.Errorf("the store has keys, but its secret %s is gone: put it back, or name the one in use by secret_file; with another one, retries of what is done would run again", path)
+	}
+	return nil
 }
 
 func readSecret(file string) ([]byte, error) {

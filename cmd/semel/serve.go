@@ -70,6 +70,7 @@ func (a *app) serve(ctx context.Context, cfg *configSource) error {
 		return cfg.explain(err)
 	}
 	s := &server{app: a, cfg: cfg, metrics: newMetrics(version()), log: newLogger(a.err, cfg.Log)}
+	slog.SetDefault(s.log) // the reverse proxy logs there
 	for _, warning := range misspeltVariables() {
 		s.log.Warn(warning)
 	}

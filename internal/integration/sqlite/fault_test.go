@@ -193,7 +193,7 @@ func TestNewRefuses(t *testing.T) {
 			}
 		}
 		dir := filepath.Dir(f.path)
-		refused(source(filepath.Join(dir, "empty.db")), "semel migrate up", nil)
+		refused(source(filepath.Join(dir, "empty.db")), "sqlstore.Migrate", nil)
 		refused("file:"+f.path+"?_pragma=synchronous(NORMAL)", "synchronous(FULL)", nil)
 		refused("file:"+f.path+"?_pragma=synchronous(OFF)", "synchronous", &sqlstore.Options{PowerCutMayForget: true})
 		rollback := "file:" + filepath.Join(dir, "rollback.db") + "?_pragma=synchronous(FULL)"

@@ -18,7 +18,7 @@ import (
 type slowStore struct{ semel.Store }
 
 func (s slowStore) Claim(ctx context.Context, r semel.Request) (semel.Answer, error) {
-	time.Sleep(20 * time.Millisecond)
+	<-time.After(20 * time.Millisecond)
 	if err := ctx.Err(); err != nil {
 		return semel.Answer{}, err
 	}
@@ -29,7 +29,7 @@ func (s slowStore) Claim(ctx context.Context, r semel.Request) (semel.Answer, er
 // still reads its answer: the store is well, so that 503 store-unavailable is a lie.
 func TestHalfClosedClient(t *testing.T) {
 	a := serveOn(t, slowStore{memstore.New()}, httpkey.Options{}, func(http.ResponseWriter, *http.Request) {})
-	c, err := net.Dial("tcp", a.Listener.Addr().String())
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", a.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +40,7 @@ func TestHalfClosedClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer r.Body.Close()
 	if r.StatusCode != 200 {
 		t.Errorf("status %d", r.StatusCode)
 	}

@@ -158,6 +158,34 @@ func TestTransportNeverSendsTwice(t *testing.T) {
 	}
 }
 
+// What passes unguarded is sent once as well: a request that only watched, that
+// met a store which does not answer, or that no route takes, carries its key and
+// would be sent again by net/http.
+func TestTransportSendsUnguardedRequestsOnce(t *testing.T) {
+	for name, r := range map[string]gateway.Route{
+		"only watched": {Options: httpkey.Options{Shadow: true}},
+		"no route":     {Pattern: "/elsewhere"},
+		"no method":    {Options: httpkey.Options{Methods: []string{http.MethodPatch}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			up := newScript(t, func(n int64) (string, bool) {
+				if n == 1 {
+					return answerOK, true
+				}
+				return "", false
+			})
+			s := start(t, "http://"+up.Addr().String(), r)
+			post(t, s.URL, "k1", "")
+			if r := post(t, s.URL, "k2", ""); r.StatusCode != http.StatusBadGateway {
+				t.Errorf("%d %s", r.StatusCode, r.body)
+			}
+			if n := up.executed.Load(); n != 2 {
+				t.Errorf("the upstream executed %d requests, want 2", n)
+			}
+		})
+	}
+}
+
 func TestUpstreamFaults(t *testing.T) {
 	unreachable := func() string {
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -290,6 +318,24 @@ func TestProbesOfDotsAreNotSent(t *testing.T) {
 					t.Errorf("%s for %s: %d %s", probe, key, r.StatusCode, r.body)
 				}
 			}
+		}
+	}
+}
+
+// A path too long for the note: the probe would ask about another one, and take
+// its 404 for proof.
+func TestProbeWithoutItsPathIsNotSent(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			t.Errorf("asked for %.100s", r.RequestURI)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer up.Close()
+	s := start(t, up.URL, gateway.Route{Probe: &gateway.Probe{Path: "/find{path}?key={key}"}})
+	for range 2 {
+		if r := post(t, s.URL+"/"+strings.Repeat("x", 5000), "k", "{}"); !strings.Contains(r.body, "outcome-unknown") {
+			t.Errorf("%d %s", r.StatusCode, r.body)
 		}
 	}
 }

@@ -72,7 +72,10 @@ func (p *Probe) prepare(upstream *url.URL, transport http.RoundTripper) (semel.R
 }
 
 func (p *Probe) ask(ctx context.Context, client *http.Client, upstream *url.URL, rec *semel.Record) (semel.Finding, []byte, error) {
-	target := p.url(upstream, rec)
+	target, err := p.url(upstream, rec)
+	if err != nil {
+		return semel.Unknown, nil, err
+	}
 	if climbs(target) {
 		return semel.Unknown, nil, errors.New("gateway: no probe is sent to a path with a segment of dots")
 	}
@@ -105,16 +108,21 @@ func (p *Probe) ask(ctx context.Context, client *http.Client, upstream *url.URL,
 	return semel.Happened, result, err
 }
 
-func (p *Probe) url(upstream *url.URL, rec *semel.Record) string {
+// url is where to ask about rec. Without the path that its template needs, the
+// probe would ask about something else, and believe that.
+func (p *Probe) url(upstream *url.URL, rec *semel.Record) (string, error) {
 	var note httpkey.Note
-	// A note from elsewhere leaves {path} empty, and the probe undecided.
-	_ = json.Unmarshal(rec.Note, &note)
+	if strings.Contains(p.Path, "{path}") {
+		if err := json.Unmarshal(rec.Note, &note); err != nil || note.Path == "" {
+			return "", errors.New("gateway: the note does not say which path to probe")
+		}
+	}
 	path := strings.NewReplacer(
 		"{key}", escape(rec.Key.ID),
 		"{scope}", escape(rec.Key.Scope),
 		"{path}", note.Path,
 	).Replace(p.Path)
-	return upstream.Scheme + "://" + upstream.Host + strings.TrimSuffix(upstream.EscapedPath(), "/") + path
+	return upstream.Scheme + "://" + upstream.Host + strings.TrimSuffix(upstream.EscapedPath(), "/") + path, nil
 }
 
 // escape makes text safe in a path and in a query: a key must not be able to

@@ -36,22 +36,25 @@ func watchSending(ctx context.Context) context.Context {
 	})
 }
 
-// onceTransport sends a guarded request once. net/http sends a POST again by
-// itself when it carries an Idempotency-Key, its body is empty or can be
-// rewound, and its reused connection breaks: the upstream would carry it out
-// twice. It cannot do that with a body of unknown nature.
+// onceTransport sends a request once, guarded or not. net/http sends a POST
+// again by itself when it carries an Idempotency-Key, its body is empty or can
+// be rewound, and its reused connection breaks: the upstream would carry it out
+// twice. It cannot do that with a body of unknown nature. Methods that are safe
+// to repeat keep net/http's help.
 type onceTransport struct {
 	next http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *onceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	lease := httpkey.Lease(r.Context())
-	if lease == nil {
-		return t.next.RoundTrip(r)
+	if lease := httpkey.Lease(r.Context()); lease != nil {
+		if err := lease.Start(); err != nil {
+			return nil, err
+		}
 	}
-	if err := lease.Start(); err != nil {
-		return nil, err
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return t.next.RoundTrip(r)
 	}
 	r = r.Clone(r.Context())
 	body := io.Reader(http.NoBody)

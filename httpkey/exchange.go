@@ -26,9 +26,21 @@ type exchange struct {
 	fingerprint []byte
 }
 
+// maxTarget bounds the path and the query in a note, each in bytes. As JSON a
+// byte takes six at most, so that a note always fits.
+const maxTarget = 4 << 10
+
 // note is what the lease is marked with: enough to ask the upstream later.
 func (x *exchange) note() []byte {
-	note, err := json.Marshal(Note{Method: x.r.Method, Path: x.r.URL.EscapedPath(), Query: x.r.URL.RawQuery, Route: x.opts.Route})
+	n := Note{Method: x.r.Method, Path: x.r.URL.EscapedPath(), Query: x.r.URL.RawQuery, Route: x.opts.Route}
+	// A part of either would name something else.
+	if len(n.Path) > maxTarget {
+		n.Path = ""
+	}
+	if len(n.Query) > maxTarget {
+		n.Query = ""
+	}
+	note, err := json.Marshal(n)
 	if err != nil { // strings only
 		panic(err)
 	}
@@ -39,8 +51,8 @@ func (x *exchange) note() []byte {
 // RecoverFunc has to go on, beside the key.
 type Note struct {
 	Method string `json:"method"`
-	Path   string `json:"path"` // escaped
-	Query  string `json:"query,omitempty"`
+	Path   string `json:"path"`            // escaped; empty if it is longer than 4 KiB
+	Query  string `json:"query,omitempty"` // likewise
 	Route  string `json:"route,omitempty"`
 }
 
@@ -308,7 +320,7 @@ func (x *exchange) replay(rec *semel.Record) {
 // refusal answers a request that was not allowed to run.
 func (x *exchange) refusal(rec *semel.Record, err error) {
 	p, result := x.refused(rec, err)
-	if result == Refused && x.opts.FailOpen && p.Code == "store-unavailable" {
+	if result == Refused && x.opts.FailOpen && p.Code == "store-unavailable" && !errors.Is(err, semel.ErrInvalid) {
 		x.w.Header().Set(statusField, string(Bypassed))
 		x.next.ServeHTTP(x.w, x.request(x.r.Context()))
 		x.report(Bypassed, "")

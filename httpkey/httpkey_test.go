@@ -541,3 +541,32 @@ func TestShadowNeverIntervenes(t *testing.T) {
 		t.Errorf("ran %d times", a.runs.Load())
 	}
 }
+
+// A path or query of any length that net/http takes fits beside its key.
+func TestLongTarget(t *testing.T) {
+	a := serve(t, httpkey.Options{}, func(w http.ResponseWriter, r *http.Request) {})
+	for i, target := range []string{"/x?q=" + strings.Repeat("q", 100_000), "/" + strings.Repeat("p", 100_000), "/" + strings.Repeat("%22", 40_000)} {
+		q := request{path: target, key: fmt.Sprint("k", i)}
+		first, again := a.send(t, q), a.send(t, q)
+		first.want(t, 200, "executed")
+		again.want(t, 200, "replayed")
+	}
+}
+
+// Only a store that does not answer opens the way: a claim that the Keeper
+// refuses to make is a mistake of the program's, not an outage.
+func TestFailOpenIsForOutages(t *testing.T) {
+	keeper, err := semel.New(memstore.New(), &semel.Options{Lease: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &api{keeper: keeper}
+	a.Server = httptest.NewServer(httpkey.Middleware(keeper, byUser, &httpkey.Options{FailOpen: true, Window: 5 * time.Minute})(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { a.runs.Add(1) })))
+	defer a.Close()
+	r := a.send(t, request{key: "k"})
+	r.wantProblem(t, 503, "store-unavailable")
+	if a.runs.Load() != 0 {
+		t.Error("it ran unguarded")
+	}
+}

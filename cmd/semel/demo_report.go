@@ -98,10 +98,10 @@ const demoTable = `
   charged more than once                %10d%10d
   never charged                         %10d%10d
   gateways killed with SIGKILL          %10d         -
-  seen in doubt by a client             %10d         -
-    found charged by the probe          %10d         -
-    proven not charged, then run again  %10d         -
-    settled by a late answer            %10d         -
+  outcome lost, found by the probe      %10d         -
+  proven not charged, then run again    %10d         -
+  settled by a late answer              %10d         -
+  clients told that it is in doubt      %10d         -
   in doubt at the end                   %10d         -
 
 `
@@ -109,5 +109,5 @@ const demoTable = `
 func (r *demoReport) print(a *app) error {
 	w, o := r.With, r.Without
 	return a.print(r, demoTable, r.Intents, r.Intents, w.Requests, o.Requests, w.Charges, o.Charges, w.Once, o.Once,
-		w.Twice, o.Twice, w.Lost, o.Lost, w.Killed, w.Doubted, w.Probed, w.Rerun, w.Late, w.InDoubt)
+		w.Twice, o.Twice, w.Lost, o.Lost, w.Killed, w.Probed, w.Rerun, w.Late, w.Doubted, w.InDoubt)
 }
